@@ -9,7 +9,7 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../orgs/index.ts';
-import { changeOf, isLastOwner, newMember } from './members.ts';
+import { isLastOwner, memberChange, newMember } from './members.ts';
 import {
   findByEmail,
   findByIdentity,
@@ -116,10 +116,10 @@ async function signedIn(
   };
   await updateMember(tx, after);
   if (before.joined_at === null) {
-    return { member: after, changes: [changeOf({ before, after }, 'member.joined')] };
+    return { member: after, changes: [memberChange({ before, after }, 'member.joined')] };
   }
   const isChanged = before.role !== after.role || before.issuer !== issuer || before.subject !== subject;
-  return { member: after, changes: isChanged ? [changeOf({ before, after }, 'member.updated')] : [] };
+  return { member: after, changes: isChanged ? [memberChange({ before, after }, 'member.updated')] : [] };
 }
 
 async function join(
@@ -140,5 +140,5 @@ async function join(
   if (!(await insertMember(tx, member))) {
     throw apiError('conflict', 'Someone else signed in as the same person at the same time. Try again.');
   }
-  return { member, changes: [changeOf({ after: member }, 'member.joined')] };
+  return { member, changes: [memberChange({ after: member }, 'member.joined')] };
 }

@@ -6,6 +6,7 @@ import type { OrgRole } from '../../../contract/scopes.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../orgs/index.ts';
@@ -40,14 +41,8 @@ export interface MemberChange {
   readonly after: MemberRow;
 }
 
-export function changeOf({ before, after }: MemberChange, event: EventType): Change {
-  return {
-    tenantId: after.org_id,
-    target: { kind: 'member', id: after.id },
-    ...(before !== undefined && { before: viewMember(before) }),
-    after: viewMember(after),
-    event,
-  };
+export function memberChange({ before, after }: MemberChange, event: EventType): Change {
+  return changeOf('member', after, { before: before && viewMember(before), after: viewMember(after) }, event);
 }
 
 export interface NewMember {

@@ -9,7 +9,7 @@ import { type Appending, recordChange } from '../../compliance/audit/index.ts';
 import { findOrg } from '../orgs/index.ts';
 import { consoleHome, openSession, type Sessions, showRefusal, signInAnswer } from '../sessions/index.ts';
 import type { MemberLinks } from './links.ts';
-import { changeOf } from './members.ts';
+import { memberChange } from './members.ts';
 
 export interface MemberPageDependencies extends Appending {
   readonly db: Database;
@@ -59,7 +59,8 @@ export function memberPages({ db, ids, heads, sessions, links }: MemberPageDepen
           const { before, after } = used;
           if (before.joined_at === null) {
             const actor = { kind: 'member', id: after.id, at: now, address, traceId } as const;
-            await recordChange(tx, { ids, heads }, actor, 'members.join', changeOf(used, 'member.joined'));
+            const change = memberChange(used, 'member.joined');
+            await recordChange(tx, { ids, heads }, actor, 'members.join', change);
           }
           return openSession(
             tx,

@@ -1,12 +1,13 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
+import { changed } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { MemberLinks } from './links.ts';
 import type { MemberMails } from './mails.ts';
-import { changeOf, inviteMember, patchMember, removeMember, viewMember } from './members.ts';
+import { inviteMember, memberChange, patchMember, removeMember, viewMember } from './members.ts';
 import { findMember, listMembers } from './queries.ts';
 import { InvitedMember, InviteMember, MemberFilters, MemberView, PatchMember } from './schema.ts';
 
@@ -46,7 +47,7 @@ export function memberRoutes({ db, ids, links, mails }: MemberDependencies): Rou
         const emailed = await mails.enqueue(tx, after, url, now);
         return {
           body: { ...viewMember(after), sign_in_url: url, emailed },
-          changes: [changeOf({ after }, 'member.invited')],
+          changes: [memberChange({ after }, 'member.invited')],
         };
       },
     }),
@@ -93,7 +94,7 @@ export function memberRoutes({ db, ids, links, mails }: MemberDependencies): Rou
       async handler({ params, body, caller, now }, tx) {
         const id = { orgId: params.id, memberId: params.member_id };
         const change = await patchMember(tx, now, caller, id, body);
-        return { body: viewMember(change.after), changes: [changeOf(change, 'member.updated')] };
+        return changed('member', change, viewMember, 'member.updated');
       },
     }),
     write({
@@ -110,7 +111,7 @@ export function memberRoutes({ db, ids, links, mails }: MemberDependencies): Rou
       errors: ['conflict'],
       async handler({ params, now }, tx) {
         const change = await removeMember(tx, now, { orgId: params.id, memberId: params.member_id });
-        return { body: {}, changes: [changeOf(change, 'member.removed')] };
+        return { body: {}, changes: [memberChange(change, 'member.removed')] };
       },
     }),
     write({
@@ -133,7 +134,7 @@ export function memberRoutes({ db, ids, links, mails }: MemberDependencies): Rou
         const emailed = await mails.enqueue(tx, after, url, now);
         return {
           body: { ...viewMember(after), sign_in_url: url, emailed },
-          changes: [changeOf({ before, after }, 'member.updated')],
+          changes: [memberChange({ before, after }, 'member.updated')],
         };
       },
     }),

@@ -1,6 +1,7 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { EventType } from '../../../contract/events.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -49,14 +50,8 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
       response: OrgView,
       errors: ['conflict'],
       async handler({ body, now }, tx) {
-        const org = await createOrg(tx, ids, now, body);
-        const change: Change = {
-          tenantId: org.id,
-          target: { kind: 'org', id: org.id },
-          after: viewOrg(org),
-          event: 'org.created',
-        };
-        return { body: viewOrg(org), changes: [change] };
+        const after = viewOrg(await createOrg(tx, ids, now, body));
+        return { body: after, changes: [changeOf('org', after.id, { after }, 'org.created')] };
       },
     }),
     read({
@@ -195,18 +190,12 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
   ];
 }
 
-function outcome({ before, after }: OrgChange, event: EventType): { body: OrgView; changes: Change[] } {
-  const target = { kind: 'org', id: after.id };
-  const body = viewOrg(after);
-  return { body, changes: [{ tenantId: after.id, target, before: viewOrg(before), after: body, event }] };
+function outcome({ before, after }: OrgChange, event: EventType) {
+  const views = { before: viewOrg(before), after: viewOrg(after) };
+  return { body: views.after, changes: [changeOf('org', after.id, views, event)] };
 }
 
 function allowListChange(before: OrgRow, after: OrgRow): Change {
-  return {
-    tenantId: after.id,
-    target: { kind: 'ip_allow_list', id: after.id },
-    before: { cidrs: before.ip_allow_list },
-    after: { cidrs: after.ip_allow_list },
-    event: 'org.ip_allow_list_updated',
-  };
+  const views = { before: { cidrs: before.ip_allow_list }, after: { cidrs: after.ip_allow_list } };
+  return changeOf('ip_allow_list', after.id, views, 'org.ip_allow_list_updated');
 }

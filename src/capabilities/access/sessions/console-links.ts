@@ -8,6 +8,7 @@ import { apiError } from '../../../contract/api-error.ts';
 import { type OrgRole, orgRoles } from '../../../contract/scopes.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { type Page, redirectTo } from '../../../platform/http/routes/page.ts';
 import { type Route, write } from '../../../platform/http/routes/route.ts';
 import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
@@ -103,9 +104,7 @@ export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; 
         };
         return {
           body: { ...view, url: `${baseUrl()}/console/link/${token}` },
-          changes: [
-            { tenantId: link.tenant_id, target: { kind: 'console_link', id: link.tenant_id }, after: view },
-          ],
+          changes: [changeOf('console_link', link.tenant_id, { after: view })],
         };
       },
     }),

@@ -2,6 +2,7 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { type Caller, outranks } from '../../../platform/http/routes/access.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import { endSession, type HeldSessionRow, lockMemberSessions, lockSession } from './queries.ts';
 import { holderOf, type Sessions, sessionStatus, viewSession } from './sessions.ts';
@@ -32,12 +33,11 @@ export async function revokeSession(
 
 export async function end(tx: Transaction, session: HeldSessionRow, now: Date): Promise<Change> {
   await endSession(tx, session, now);
-  return {
-    tenantId: session.tenant_id,
-    target: { kind: 'session', id: session.id },
+  const views = {
     before: viewSession(session, now),
     after: viewSession({ ...session, ended_at: now }, now),
   };
+  return changeOf('session', { org_id: session.tenant_id, id: session.id }, views);
 }
 
 /** Ends the sessions of one member. */

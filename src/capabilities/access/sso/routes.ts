@@ -2,6 +2,7 @@ import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -65,12 +66,9 @@ export function ssoRoutes({
         const bulk = { orgId: params.id, exceptId: caller.session?.id, now };
         const ended =
           (await endFederated(tx, bulk, after)) + (after.required ? await endUnfederated(tx, bulk) : 0);
-        const change: Change = {
-          ...ssoChange(params.id),
-          ...(before !== undefined && { before: view(before, org) }),
-          after: view(after, org),
-        };
-        return { body: view(after, org), changes: [change, ...sessionsEnded(params.id, ended)] };
+        const views = { before: before && view(before, org), after: view(after, org) };
+        const change = changeOf('sso', params.id, views, 'sso.updated');
+        return { body: views.after, changes: [change, ...sessionsEnded(params.id, ended)] };
       },
     }),
     read({
@@ -107,11 +105,8 @@ export function ssoRoutes({
           throw apiError('not_found');
         }
         await deleteConnection(tx, params.id);
-        const change: Change = {
-          ...ssoChange(params.id),
-          before: view(before, org),
-          after: { kind: null, required: false, updated_at: null },
-        };
+        const after = { kind: null, required: false, updated_at: null };
+        const change = changeOf('sso', params.id, { before: view(before, org), after }, 'sso.updated');
         const bulk = { orgId: params.id, exceptId: caller.session?.id, now };
         const ended = await endFederated(tx, bulk, undefined);
         return { body: {}, changes: [change, ...sessionsEnded(params.id, ended)] };
@@ -130,11 +125,5 @@ export function checkMaySetSignIn(caller: Caller): void {
 
 /** Returns one audit entry, however many sessions were ended; none if no session was ended. */
 function sessionsEnded(orgId: string, count: number): Change[] {
-  return count === 0
-    ? []
-    : [{ tenantId: orgId, target: { kind: 'tenant', id: orgId }, after: { sessions_ended: count } }];
-}
-
-function ssoChange(orgId: string): Pick<Change, 'tenantId' | 'target' | 'event'> {
-  return { tenantId: orgId, target: { kind: 'sso', id: orgId }, event: 'sso.updated' };
+  return count === 0 ? [] : [changeOf('tenant', orgId, { after: { sessions_ended: count } })];
 }

@@ -1,5 +1,6 @@
 import { ApiError, apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { findOrg, lockOrg } from '../orgs/index.ts';
 import { connectionFrom, serviceUrls } from './connection.ts';
@@ -79,11 +80,10 @@ export function ssoTestRoutes(deps: SsoRouteDependencies): Route[] {
         }
         const { row, token } = await tests.create(tx, connection, now);
         const view = tests.view(row);
-        const target = { kind: 'sso_test', id: row.id };
         const after = { id: row.id, kind: row.kind, issuer: connection.issuer };
         return {
           body: { ...view, start_url: `${baseUrl()}/sso/tests/${token}/start` },
-          changes: [{ tenantId: params.id, target, after }],
+          changes: [changeOf('sso_test', row, { after })],
         };
       },
     }),

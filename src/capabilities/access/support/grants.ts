@@ -3,8 +3,10 @@
  * sessions, ended. The access of a grant never changes: more access requires a new grant.
  */
 import { apiError, found, invalidField } from '../../../contract/api-error.ts';
+import type { EventType } from '../../../contract/events.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { generateKey, keyDigest } from '../../../platform/http/routes/key-format.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import type { Change, HandlerContext } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../orgs/index.ts';
@@ -261,15 +263,10 @@ async function note(
 export function grantChange(
   { before, after }: Partial<Move> & Pick<Move, 'after'>,
   now: Date,
-  event: Change['event'],
+  event: EventType,
 ): Change {
-  return {
-    tenantId: after.org_id,
-    target: { kind: 'support_grant', id: after.id },
-    ...(before !== undefined && { before: viewGrant(before, now) }),
-    after: viewGrant(after, now),
-    ...(event !== undefined && { event }),
-  };
+  const views = { before: before && viewGrant(before, now), after: viewGrant(after, now) };
+  return changeOf('support_grant', after, views, event);
 }
 
 /** Returns whether the org admits operators without approval: only then may they enter without a grant. */

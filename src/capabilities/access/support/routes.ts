@@ -1,5 +1,6 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -103,12 +104,7 @@ function operatorRoutes({ db, ids }: SupportDependencies): Route[] {
       async handler(call, tx) {
         const { session, grant, token } = await openSession(tx, ids, call, call.params.grant_id);
         const after = viewSession(session, grant);
-        const change = {
-          tenantId: session.org_id,
-          target: { kind: 'support_session', id: session.id },
-          after,
-          event: 'support.session_opened',
-        } as const;
+        const change = changeOf('support_session', session, { after }, 'support.session_opened');
         return { body: { ...after, token }, changes: [change] };
       },
     }),
@@ -168,13 +164,8 @@ function orgRoutes({ db, ids }: SupportDependencies): Route[] {
       response: SettingsView,
       async handler(call, tx) {
         const { before, revoked } = await putSettings(tx, ids, call, call.params.id, call.body);
-        const change = {
-          tenantId: call.params.id,
-          target: { kind: 'support_settings', id: call.params.id },
-          before,
-          after: call.body,
-          event: 'support.settings_updated',
-        } as const;
+        const views = { before, after: call.body };
+        const change = changeOf('support_settings', call.params.id, views, 'support.settings_updated');
         const ended = revoked.map((move) => grantChange(move, call.now, 'support.grant_revoked'));
         return { body: call.body, changes: [change, ...ended] };
       },

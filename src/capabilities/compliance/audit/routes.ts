@@ -1,5 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
 import type { Access } from '../../../platform/http/routes/access.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { publicRead, type Route, read, stream, write } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Appending } from './audit.ts';
@@ -162,13 +163,12 @@ function signingKeyRoutes({ db, signer }: AuditDependencies): Route[] {
       async handler({ caller, now }, tx) {
         const { current: before, unreadable } = await replaceKey(tx, signer, now);
         const { previous, ...after } = viewSigningKeys(await signer.publicKeys(tx));
-        const change = {
-          tenantId: caller.tenantId,
-          target: { kind: 'audit_signing_key', id: after.id },
-          ...(before !== undefined && { before: viewSigningKey(before) }),
+        const views = {
+          before: before && viewSigningKey(before),
           // `after` does not include the previous keys: the log need not repeat them each time.
           after: { ...after, ...(unreadable.length > 0 && { dropped_keys: unreadable }) },
         };
+        const change = changeOf('audit_signing_key', { org_id: caller.tenantId, id: after.id }, views);
         return { body: { ...after, previous }, changes: [change] };
       },
     }),

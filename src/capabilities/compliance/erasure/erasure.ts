@@ -12,6 +12,7 @@ import { notifyLimitChanged } from '../../../ledger/limits/change-notifications.
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { CustomerDigest } from '../../../platform/http/pipeline/idempotency.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Log } from '../../../platform/log.ts';
@@ -161,8 +162,8 @@ export async function requestErasure(
     changed: 0n,
   };
   await insertErasure(tx, erasure);
-  const target = { kind: 'customer', id: erasure.pseudonym };
-  return { erasure, change: { tenantId: orgId, target, after: viewErasure(erasure) } };
+  const customer = { org_id: orgId, id: erasure.pseudonym };
+  return { erasure, change: changeOf('customer', customer, { after: viewErasure(erasure) }) };
 }
 
 export async function requireCustomer(

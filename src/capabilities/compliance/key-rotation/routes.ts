@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { platformTenant } from '../../../platform/http/routes/access.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import {
   type Change,
   type HandlerContext,
@@ -39,8 +39,8 @@ export function keyRotationRoutes(deps: KeyRotationDependencies): Route[] {
         if (step.complete || storeResponse !== undefined) {
           await deps.db.transaction(async (tx) => {
             if (step.complete) {
-              const target = { kind: 'secrets_key', id: step.key_id };
-              const change = { tenantId: platformTenant, target, after: { key_id: step.key_id } };
+              const { key_id } = step;
+              const change = changeOf('secrets_key', { org_id: null, id: key_id }, { after: { key_id } });
               await deps.recordChange(tx, call as unknown as HandlerContext, 'secrets.rotate', change);
             }
             await storeResponse?.(tx, step);

@@ -1,6 +1,6 @@
 import { apiError } from '../../../contract/api-error.ts';
 import { notifyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
-import { platformTenant } from '../../../platform/http/routes/access.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, write } from '../../../platform/http/routes/route.ts';
 import { closed } from '../../../platform/http/routes/schemas.ts';
 import { revokeKeysOf } from '../../access/keys/index.ts';
@@ -39,8 +39,8 @@ export function orgRemovalRoutes(): Route[] {
         await touchDirectory(tx, org.id);
         await orgChanged.notify(tx, org.id);
         await notifyLimitsChanged(tx, org.id);
-        const target = { kind: 'org', id: org.id };
-        return { body: {}, changes: [{ tenantId: platformTenant, target, before: viewOrg(org) }] };
+        const change = changeOf('org', { org_id: null, id: org.id }, { before: viewOrg(org) });
+        return { body: {}, changes: [change] };
       },
     }),
   ];

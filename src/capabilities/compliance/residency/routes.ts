@@ -1,5 +1,6 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { settingChanged } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { changeOrg, findOrg } from '../../access/orgs/index.ts';
 import { viewResidency } from './residency.ts';
@@ -41,14 +42,8 @@ export function residencyRoutes({ db }: { readonly db: Database }): Route[] {
           home_region: body.home_region,
           residency_mode: body.mode ?? 'forward',
         }));
-        const change = {
-          tenantId: after.id,
-          target: { kind: 'residency', id: after.id },
-          before: viewResidency(before),
-          after: viewResidency(after),
-          event: 'org.residency_updated',
-        } as const;
-        return { body: viewResidency(after), changes: [change] };
+        const views = { before: viewResidency(before), after: viewResidency(after) };
+        return settingChanged('residency', after.id, views, 'org.residency_updated');
       },
     }),
   ];

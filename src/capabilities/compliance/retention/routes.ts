@@ -1,4 +1,5 @@
 import type { Database } from '../../../platform/db/database.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
 import { findProgress, listRetentionRuns, putPolicy, viewPolicy } from './policies.ts';
@@ -50,19 +51,9 @@ function orgRoutes({ db }: RetentionDependencies): Route[] {
       success: 200,
       response: RetentionPolicyView,
       async handler({ params, body, now }, tx) {
-        const { before, after, progress } = await putPolicy(tx, params.id, body, now);
-        return {
-          body: { ...after, ...progress },
-          changes: [
-            {
-              tenantId: params.id,
-              target: { kind: 'retention_policy', id: params.id },
-              before,
-              after,
-              event: 'org.retention_policy_updated',
-            },
-          ],
-        };
+        const { progress, ...views } = await putPolicy(tx, params.id, body, now);
+        const change = changeOf('retention_policy', params.id, views, 'org.retention_policy_updated');
+        return { body: { ...views.after, ...progress }, changes: [change] };
       },
     }),
     read({
@@ -103,13 +94,9 @@ function operatorRoutes({ db }: RetentionDependencies): Route[] {
       response: OperatorsRetentionView,
       async handler({ caller, body, now }, tx) {
         const { before, after, progress } = await putPolicy(tx, caller.tenantId, body, now);
-        const change = {
-          tenantId: caller.tenantId,
-          target: { kind: 'retention_policy', id: caller.tenantId },
-          before: viewOperators(before),
-          after: viewOperators(after),
-        };
-        return { body: { ...viewOperators(after), ...progress }, changes: [change] };
+        const views = { before: viewOperators(before), after: viewOperators(after) };
+        const change = changeOf('retention_policy', caller.tenantId, views);
+        return { body: { ...views.after, ...progress }, changes: [change] };
       },
     }),
   ];

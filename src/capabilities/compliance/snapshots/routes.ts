@@ -1,5 +1,5 @@
 import type { Transaction } from '../../../platform/db/database.ts';
-import { platformTenant } from '../../../platform/http/routes/access.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import {
   type Change,
   type HandlerContext,
@@ -35,7 +35,7 @@ export function snapshotRoutes(deps: SnapshotDependencies): Route[] {
         const snapshot = await snapshots.create(call.now);
         const { id } = snapshot;
         await db.transaction(async (tx) => {
-          const change = { tenantId: platformTenant, target: { kind: 'snapshot', id }, after: snapshot };
+          const change = changeOf('snapshot', { org_id: null, id }, { after: snapshot });
           await recordChange(tx, call as unknown as HandlerContext, 'snapshots.create', change);
           await storeResponse?.(tx, snapshot);
         });

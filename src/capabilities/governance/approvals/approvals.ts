@@ -1,7 +1,9 @@
 /** Approvals: requested by a denied run, decided by another key, then used up or expired. */
 import { apiError, found, invalidField } from '../../../contract/api-error.ts';
+import type { EventType } from '../../../contract/events.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import { findKeyOrigins } from '../../access/keys/index.ts';
 import { findMemberships } from '../../access/members/index.ts';
@@ -41,16 +43,11 @@ export function viewApproval(row: ApprovalRow): ApprovalView {
 
 /** The change of an approval for the audit log and for events. */
 export function approvalChange(
-  after: ApprovalRow,
-  { before, event }: { readonly before?: ApprovalRow; readonly event?: Change['event'] },
+  { before, after }: Partial<Decided> & Pick<Decided, 'after'>,
+  event: EventType,
 ): Change {
-  return {
-    tenantId: after.org_id,
-    target: { kind: 'approval', id: after.id },
-    ...(before !== undefined && { before: viewApproval(before) }),
-    after: viewApproval(after),
-    ...(event !== undefined && { event }),
-  };
+  const views = { before: before && viewApproval(before), after: viewApproval(after) };
+  return changeOf('approval', after, views, event);
 }
 
 export interface Decision {

@@ -56,6 +56,6 @@ export async function endApprovalsOfRule(
   return (await endOfRule(tx, orgId, ruleId, now)).map(expired);
 }
 
-function expired({ before, after }: Ended): Change {
-  return approvalChange(after, { before, event: 'approval.expired' });
+function expired(ended: Ended): Change {
+  return approvalChange(ended, 'approval.expired');
 }

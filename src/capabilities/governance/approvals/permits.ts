@@ -29,7 +29,7 @@ export function createPermits(appending: Appending): Permits {
         const after = await countUses(tx, first.orgId, approvalId, runIds, at);
         if (after?.state === 'used') {
           const actor = { kind: 'key', id: first.scope.key_id, at } as const;
-          const change = approvalChange(after, { event: 'approval.used_up' });
+          const change = approvalChange({ after }, 'approval.used_up');
           await recordChange(tx, appending, actor, 'approvals.use_up', change);
         }
       }

@@ -46,14 +46,14 @@ export function createApprovals({ db, ids, heads }: Appending & { readonly db: D
     const actor = { kind: 'key', id: request.keyId, at: now } as const;
     if (existing !== undefined) {
       const because = existing.expires_at <= now ? 'time' : 'rule_changed';
-      for (const { before, after } of await endOne(tx, existing, now, because)) {
-        const change = approvalChange(after, { before, event: 'approval.expired' });
+      for (const ended of await endOne(tx, existing, now, because)) {
+        const change = approvalChange(ended, 'approval.expired');
         await recordChange(tx, appending, actor, 'approvals.expire', change);
       }
     }
     const created = await insertPending(tx, pendingRow(ids, request, now));
     if (created !== undefined) {
-      const change = approvalChange(created, { event: 'approval.requested' });
+      const change = approvalChange({ after: created }, 'approval.requested');
       await recordChange(tx, appending, actor, 'approvals.request', change);
     }
     return created;

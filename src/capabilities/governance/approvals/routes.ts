@@ -1,8 +1,9 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { changed } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
-import { approvalChange, approve, deny, viewApproval } from './approvals.ts';
+import { approve, deny, viewApproval } from './approvals.ts';
 import { findApproval, latestRuns, listApprovals } from './queries.ts';
 import { ApprovalDetail, ApprovalFilters, ApprovalView, Approve, Deny } from './schema.ts';
 
@@ -55,9 +56,8 @@ export function approvalRoutes({ db }: { readonly db: Database }): Route[] {
       response: ApprovalView,
       errors: ['conflict'],
       async handler({ params, body, caller, now }, tx) {
-        const { before, after } = await approve(tx, { caller, now, approvalId: params.approval_id }, body);
-        const change = approvalChange(after, { before, event: 'approval.approved' });
-        return { body: viewApproval(after), changes: [change] };
+        const decided = await approve(tx, { caller, now, approvalId: params.approval_id }, body);
+        return changed('approval', decided, viewApproval, 'approval.approved');
       },
     }),
     write({
@@ -74,9 +74,8 @@ export function approvalRoutes({ db }: { readonly db: Database }): Route[] {
       errors: ['conflict'],
       async handler({ params, body, caller, now }, tx) {
         const decision = { caller, now, approvalId: params.approval_id };
-        const { before, after } = await deny(tx, decision, body.reason);
-        const change = approvalChange(after, { before, event: 'approval.denied' });
-        return { body: viewApproval(after), changes: [change] };
+        const decided = await deny(tx, decision, body.reason);
+        return changed('approval', decided, viewApproval, 'approval.denied');
       },
     }),
   ];

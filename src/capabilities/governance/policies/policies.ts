@@ -4,6 +4,7 @@ import { apiError, found, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
@@ -73,7 +74,7 @@ export async function createPolicy(
   checkExpressions([row, ...others], () => 'expression', 1);
   await insertPolicy(tx, row);
   await keepVersion(tx, row, caller);
-  return { row, changes: [changeOf(row, { after: viewPolicy(row) })] };
+  return { row, changes: [changeOf('policy', row, { after: viewPolicy(row) })] };
 }
 
 export async function changePolicy(
@@ -115,7 +116,7 @@ async function replace(
   await updatePolicy(tx, row);
   await keepVersion(tx, row, caller);
   const ended = await endApprovalsOfRule(tx, row.org_id, row.id, row.updated_at);
-  return { row, changes: [changeOf(row, { before: viewPolicy(before), after }), ...ended] };
+  return { row, changes: [changeOf('policy', row, { before: viewPolicy(before), after }), ...ended] };
 }
 
 async function keepVersion(tx: Transaction, row: PolicyRow, caller: Caller): Promise<void> {
@@ -131,10 +132,6 @@ async function lockRules(tx: Transaction, orgId: string): Promise<PolicyRow[]> {
 
 function requireRule(rules: readonly PolicyRow[], policyId: string): PolicyRow {
   return found(rules.find(({ id }) => id === policyId));
-}
-
-function changeOf({ org_id, id }: PolicyRow, parts: Partial<Change>): Change {
-  return { tenantId: org_id, target: { kind: 'policy', id }, ...parts };
 }
 
 /**

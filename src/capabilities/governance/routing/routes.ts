@@ -1,11 +1,5 @@
-import {
-  bodyLimits,
-  type Change,
-  decision,
-  type Route,
-  read,
-  write,
-} from '../../../platform/http/routes/route.ts';
+import { changeOf, created, removed, settingChanged } from '../../../platform/http/routes/outcomes.ts';
+import { bodyLimits, decision, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { type DecisionDependencies, decideRoute } from './decisions.ts';
@@ -54,11 +48,8 @@ function evalRoutes({ db, ids }: RoutingDependencies): Route[] {
       response: EvalView,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
-        const view = viewEval(await recordEval(tx, { ids, orgId: params.id, now }, body));
-        return {
-          body: view,
-          changes: [evalChange(params.id, view, { after: view, event: 'eval.recorded' })],
-        };
+        const row = await recordEval(tx, { ids, orgId: params.id, now }, body);
+        return created('eval', row, viewEval, 'eval.recorded');
       },
     }),
     read({
@@ -91,12 +82,8 @@ function evalRoutes({ db, ids }: RoutingDependencies): Route[] {
       success: 204,
       response: closed({}),
       async handler({ params, now }, tx) {
-        const before = viewEval(await removeEval(tx, params.id, params.eval_id));
-        const after = { ...before, deleted_at: now.toISOString() };
-        return {
-          body: {},
-          changes: [evalChange(params.id, before, { before, after, event: 'eval.deleted' })],
-        };
+        const row = await removeEval(tx, params.id, params.eval_id);
+        return removed('eval', row, viewEval, now, 'eval.deleted');
       },
     }),
   ];
@@ -117,13 +104,8 @@ function policyRoutes({ db }: RoutingDependencies): Route[] {
       response: RoutingPolicyView,
       async handler({ params, body, now }, tx) {
         const { before, after } = await putRoutingPolicy(tx, params.id, now, body);
-        const view = viewRoutingPolicy(after);
-        const change = policyChange(params.id, {
-          ...(before !== undefined && { before: viewRoutingPolicy(before) }),
-          after: view,
-          event: 'routing_policy.updated',
-        });
-        return { body: view, changes: [change] };
+        const views = { before: before && viewRoutingPolicy(before), after: viewRoutingPolicy(after) };
+        return settingChanged('routing_policy', params.id, views, 'routing_policy.updated');
       },
     }),
     read({
@@ -145,10 +127,8 @@ function policyRoutes({ db }: RoutingDependencies): Route[] {
       async handler({ params, now }, tx) {
         const before = viewRoutingPolicy(await removeRoutingPolicy(tx, params.id));
         const after = { ...before, deleted_at: now.toISOString() };
-        return {
-          body: {},
-          changes: [policyChange(params.id, { before, after, event: 'routing_policy.deleted' })],
-        };
+        const change = changeOf('routing_policy', params.id, { before, after }, 'routing_policy.deleted');
+        return { body: {}, changes: [change] };
       },
     }),
   ];
@@ -186,12 +166,4 @@ function decisionRoute(deps: RoutingDependencies): Route {
     ],
     handler: ({ body, caller, now }, key) => decideRoute(deps, { body, caller, now }, key),
   });
-}
-
-function evalChange(orgId: string, { id }: EvalView, parts: Partial<Change>): Change {
-  return { tenantId: orgId, target: { kind: 'eval', id }, ...parts };
-}
-
-function policyChange(orgId: string, parts: Partial<Change>): Change {
-  return { tenantId: orgId, target: { kind: 'routing_policy', id: orgId }, ...parts };
 }

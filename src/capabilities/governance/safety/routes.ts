@@ -1,16 +1,9 @@
 import type { Database } from '../../../platform/db/database.ts';
-import {
-  bodyLimits,
-  type Change,
-  posting,
-  type Route,
-  read,
-  write,
-} from '../../../platform/http/routes/route.ts';
+import { changed, changeOf, created } from '../../../platform/http/routes/outcomes.ts';
+import { bodyLimits, posting, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import {
-  type AnyRow,
   allDetectors,
   changeDetector,
   createDetector,
@@ -59,8 +52,7 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
         const row = await createDetector(tx, ids, now, params.id, body);
-        const after = viewDetector(row);
-        return { body: after, changes: [detectorChange(row, { after })] };
+        return created('safety_detector', row, viewDetector);
       },
     }),
     read({
@@ -95,8 +87,7 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
         const change = await changeDetector(tx, now, detectorName(params), body);
-        const [before, after] = [viewDetector(change.before), viewDetector(change.after)];
-        return { body: after, changes: [detectorChange(change.after, { before, after })] };
+        return changed('safety_detector', change, viewDetector);
       },
     }),
     write({
@@ -110,7 +101,7 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
       errors: ['conflict'],
       async handler({ params }, tx) {
         const row = await removeDetector(tx, detectorName(params));
-        return { body: {}, changes: [detectorChange(row, { before: viewDetector(row) })] };
+        return { body: {}, changes: [changeOf('safety_detector', row, { before: viewDetector(row) })] };
       },
     }),
     // A test changes nothing, so there is no audit entry: only the response is stored for an idempotency key.
@@ -140,8 +131,4 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
 
 function detectorName({ id, detector_id }: { id: string; detector_id: string }): DetectorName {
   return { orgId: id, id: detector_id };
-}
-
-function detectorChange({ org_id, id }: AnyRow, parts: Partial<Change>): Change {
-  return { tenantId: org_id, target: { kind: 'safety_detector', id }, ...parts };
 }

@@ -21,7 +21,7 @@ export async function createCohort(
   now: Date,
   orgId: string,
   { name, criteria }: CreateCohort,
-): Promise<CohortView> {
+): Promise<CohortRow> {
   const row = {
     id: ids.next('coh'),
     org_id: orgId,
@@ -33,7 +33,7 @@ export async function createCohort(
   if (!(await insertCohort(tx, row, cohortsMax))) {
     throw apiError('conflict', `The limit of ${cohortsMax} cohorts is reached. Delete a cohort first.`);
   }
-  return viewCohort(row);
+  return row;
 }
 
 export async function requireCohort(db: Queryable, orgId: string, id: string): Promise<CohortRow> {

@@ -1,4 +1,5 @@
 import type { Database } from '../../../platform/db/database.ts';
+import { created, removed, settingChanged } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -45,9 +46,8 @@ export function benchmarkRoutes({ db, ids, floor }: BenchmarkDependencies): Rout
       success: 200,
       response: ParticipationView,
       async handler({ params, body, now }, tx) {
-        const { before, after } = await putOwnParticipation(tx, now, params.id, body);
-        const target = { kind: 'benchmark_participation', id: params.id };
-        return { body: after, changes: [{ tenantId: params.id, target, before, after }] };
+        const change = await putOwnParticipation(tx, now, params.id, body);
+        return settingChanged('benchmark_participation', params.id, change);
       },
     }),
     read({
@@ -71,9 +71,7 @@ export function benchmarkRoutes({ db, ids, floor }: BenchmarkDependencies): Rout
       response: CohortView,
       errors: ['conflict'],
       async handler({ body, caller: { tenantId }, now }, tx) {
-        const after = await createCohort(tx, ids, now, tenantId, body);
-        const target = { kind: 'benchmark_cohort', id: after.id };
-        return { body: after, changes: [{ tenantId, target, after }] };
+        return created('benchmark_cohort', await createCohort(tx, ids, now, tenantId, body), viewCohort);
       },
     }),
     read({
@@ -118,10 +116,7 @@ export function benchmarkRoutes({ db, ids, floor }: BenchmarkDependencies): Rout
       response: closed({}),
       async handler({ params, caller: { tenantId }, now }, tx) {
         const row = await removeCohort(tx, tenantId, params.cohort_id);
-        const before = viewCohort(row);
-        const after = { ...before, deleted_at: now.toISOString() };
-        const target = { kind: 'benchmark_cohort', id: row.id };
-        return { body: {}, changes: [{ tenantId, target, before, after }] };
+        return removed('benchmark_cohort', row, viewCohort, now);
       },
     }),
   ];

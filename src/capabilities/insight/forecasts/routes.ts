@@ -1,10 +1,11 @@
 import type { Database } from '../../../platform/db/database.ts';
-import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { changed, created, removed } from '../../../platform/http/routes/outcomes.ts';
+import { bodyLimits, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { type CapacityDependencies, forecastCapacity } from './capacity-forecast.ts';
 import { forecastLinearly } from './linear-forecast.ts';
-import { listScenarios, type ScenarioRow } from './queries.ts';
+import { listScenarios } from './queries.ts';
 import { CreateScenario, PatchScenario, ScenarioFilters, ScenarioView } from './scenario-schema.ts';
 import {
   changeScenario,
@@ -88,8 +89,7 @@ export function forecastRoutes(deps: ForecastDependencies): Route[] {
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
         const row = await createScenario(tx, ids, now, params.id, body);
-        const after = viewScenario(row);
-        return { body: after, changes: [scenarioChange(row, { after })] };
+        return created('capacity_scenario', row, viewScenario);
       },
     }),
     read({
@@ -125,12 +125,8 @@ export function forecastRoutes(deps: ForecastDependencies): Route[] {
       response: ScenarioView,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
-        const { before, after } = await changeScenario(tx, now, params.id, params.scenario_id, body);
-        const view = viewScenario(after);
-        return {
-          body: view,
-          changes: [scenarioChange(after, { before: viewScenario(before), after: view })],
-        };
+        const change = await changeScenario(tx, now, params.id, params.scenario_id, body);
+        return changed('capacity_scenario', change, viewScenario);
       },
     }),
     write({
@@ -143,14 +139,8 @@ export function forecastRoutes(deps: ForecastDependencies): Route[] {
       response: closed({}),
       async handler({ params, now }, tx) {
         const row = await removeScenario(tx, params.id, params.scenario_id);
-        const before = viewScenario(row);
-        const after = { ...before, deleted_at: now.toISOString() };
-        return { body: {}, changes: [scenarioChange(row, { before, after })] };
+        return removed('capacity_scenario', row, viewScenario, now);
       },
     }),
   ];
-}
-
-function scenarioChange({ org_id, id }: ScenarioRow, parts: Partial<Change>): Change {
-  return { tenantId: org_id, target: { kind: 'capacity_scenario', id }, ...parts };
 }

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../../platform/db/database.ts';
+import { changeOf, removed } from '../../../platform/http/routes/outcomes.ts';
 import {
   bodyLimits,
   type Change,
@@ -11,7 +12,7 @@ import {
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import { compareStatement } from './comparison.ts';
 import { viewComparison } from './comparison-view.ts';
-import { listStatements, markReconciled, type StatementRow } from './queries.ts';
+import { listStatements, markReconciled } from './queries.ts';
 import { postDifferences, type ReconcileDependencies } from './reconcile.ts';
 import {
   ComparisonQuery,
@@ -61,7 +62,7 @@ export function statementRoutes(deps: StatementDependencies): Route[] {
         const after = viewStatement(draft.row);
         await db.transaction(async (tx) => {
           await storeStatement(tx, draft);
-          const change = statementChange(draft.row, { after });
+          const change = changeOf('statement', draft.row, { after });
           await recordChange(tx, call as unknown as HandlerContext, 'statements.create', change);
           await storeResponse?.(tx, after);
         });
@@ -131,7 +132,7 @@ export function statementRoutes(deps: StatementDependencies): Route[] {
           const row = await markReconciled(tx, params.id, params.statement_id, now);
           const after = viewStatement(row ?? (await requireStatement(tx, params.id, params.statement_id)));
           if (row !== undefined) {
-            const change = statementChange(row, { before: viewStatement(before), after });
+            const change = changeOf('statement', row, { before: viewStatement(before), after });
             await recordChange(tx, call as unknown as HandlerContext, 'statements.reconcile', change);
           }
           await storeResponse?.(tx, after);
@@ -151,14 +152,8 @@ export function statementRoutes(deps: StatementDependencies): Route[] {
       errors: ['conflict'],
       async handler({ params, now }, tx) {
         const row = await removeStatement(tx, params.id, params.statement_id);
-        const before = viewStatement(row);
-        const after = { ...before, deleted_at: now.toISOString() };
-        return { body: {}, changes: [statementChange(row, { before, after })] };
+        return removed('statement', row, viewStatement, now);
       },
     }),
   ];
-}
-
-function statementChange({ org_id, id }: StatementRow, parts: Partial<Change>): Change {
-  return { tenantId: org_id, target: { kind: 'statement', id }, ...parts };
 }

@@ -3,6 +3,7 @@ import { apiError } from '../../../contract/api-error.ts';
 import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { canonicalJson } from '../../../platform/canonical-json.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import {
   type Change,
   posting,
@@ -230,18 +231,15 @@ const namedChangesMax = 100;
 
 function summaryOf({ orgId, response: { changes } }: Applied): Change {
   const count = (wanted: string) => changes.filter(({ action }) => action === wanted).length;
-  return {
-    tenantId: orgId,
-    target: { kind: 'configuration', id: orgId },
-    after: {
-      created: count('create'),
-      updated: count('update'),
-      deleted: count('delete'),
-      changes: changes
-        .slice(0, namedChangesMax)
-        .map((change) => [change.action, change.label, auditName(change)].filter(Boolean).join(' ')),
-    },
+  const after = {
+    created: count('create'),
+    updated: count('update'),
+    deleted: count('delete'),
+    changes: changes
+      .slice(0, namedChangesMax)
+      .map((change) => [change.action, change.label, auditName(change)].filter(Boolean).join(' ')),
   };
+  return changeOf('configuration', orgId, { after });
 }
 
 /** The name of a customer limit contains the id of a customer, who may be erased later. */

@@ -1,5 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
-import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { changed, removed, settingChanged } from '../../../platform/http/routes/outcomes.ts';
+import { bodyLimits, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Breakers } from './breakers.ts';
@@ -14,7 +15,6 @@ import {
   RotateConnectionKey,
 } from './schema.ts';
 import {
-  type ConnectionChange,
   type ConnectionName,
   type ConnectionRules,
   createConnection,
@@ -43,9 +43,9 @@ function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRoute
     ...viewStored(row, now),
     breaker: breakers.view(row.id),
   });
-  const outcome = ({ before, after }: ConnectionChange, now: Date) => ({
-    body: view(after, now),
-    changes: [connectionChange(after, { before: viewStored(before, now), after: viewStored(after, now) })],
+  const outcome = (change: { before?: ConnectionRow; after: ConnectionRow }, now: Date) => ({
+    ...changed('connection', change, (row) => viewStored(row, now)),
+    body: view(change.after, now),
   });
   return [
     write({
@@ -64,7 +64,7 @@ function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRoute
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
         const row = await createConnection(tx, ids, rules, now, params.id, body);
-        return { body: view(row, now), changes: [connectionChange(row, { after: viewStored(row, now) })] };
+        return outcome({ after: row }, now);
       },
     }),
     read({
@@ -132,9 +132,7 @@ function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRoute
       response: closed({}),
       async handler({ params, now }, tx) {
         const row = await removeConnection(tx, nameOf(params));
-        const before = viewStored(row, now);
-        const after = { ...before, deleted_at: now.toISOString() };
-        return { body: {}, changes: [connectionChange(row, { before, after })] };
+        return removed('connection', row, (stored) => viewStored(stored, now), now);
       },
     }),
   ];
@@ -162,14 +160,8 @@ function gatewaySettingsRoutes({ db }: ConnectionRouteDependencies): Route[] {
       success: 200,
       response: GatewayView,
       async handler({ params, body, now }, tx) {
-        const { before, after } = await putGatewaySettings(tx, params.id, now, body);
-        const change: Change = {
-          tenantId: params.id,
-          target: { kind: 'gateway_settings', id: params.id },
-          before,
-          after,
-        };
-        return { body: after, changes: [change] };
+        const change = await putGatewaySettings(tx, params.id, now, body);
+        return settingChanged('gateway_settings', params.id, change);
       },
     }),
   ];
@@ -177,8 +169,4 @@ function gatewaySettingsRoutes({ db }: ConnectionRouteDependencies): Route[] {
 
 function nameOf({ id, connection_id }: { id: string; connection_id: string }): ConnectionName {
   return { orgId: id, id: connection_id };
-}
-
-function connectionChange({ org_id, id }: ConnectionRow, parts: Pick<Change, 'before' | 'after'>): Change {
-  return { tenantId: org_id, target: { kind: 'connection', id }, ...parts };
 }

@@ -1,6 +1,7 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { changed, changeOf, created, removed } from '../../../platform/http/routes/outcomes.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Mailer } from '../../../platform/mail/mailer.ts';
@@ -63,8 +64,7 @@ export function emailSubscriptionRoutes({ db, ids, mailer }: EmailSubscriptionDe
       async handler({ params, body, now }, tx) {
         requireMail();
         const row = await createSubscription(tx, ids, now, params.id, body);
-        const after = viewSubscription(row);
-        return { body: after, changes: [changeOf(row, { after })] };
+        return created('email_subscription', row, viewSubscription);
       },
     }),
     read({
@@ -107,8 +107,7 @@ export function emailSubscriptionRoutes({ db, ids, mailer }: EmailSubscriptionDe
       response: EmailSubscriptionView,
       async handler({ params, body, now }, tx) {
         const change = await patchSubscription(tx, subscriptionName(params), now, body);
-        const views = { before: viewSubscription(change.before), after: viewSubscription(change.after) };
-        return { body: views.after, changes: [changeOf(change.after, views)] };
+        return changed('email_subscription', change, viewSubscription);
       },
     }),
     write({
@@ -124,9 +123,7 @@ export function emailSubscriptionRoutes({ db, ids, mailer }: EmailSubscriptionDe
         const { before } = await changeSubscription(tx, subscriptionName(params), now, () => ({
           deleted_at: now,
         }));
-        const view = viewSubscription(before);
-        const after = { ...view, deleted_at: now.toISOString() };
-        return { body: {}, changes: [changeOf(before, { before: view, after })] };
+        return removed('email_subscription', before, viewSubscription, now);
       },
     }),
     ...deliveryRoutes(db, ids, requireMail),
@@ -150,16 +147,13 @@ function deliveryRoutes(db: Database, ids: Ids, requireMail: () => void): Route[
       async handler({ params, now }, tx) {
         requireMail();
         const name = subscriptionName(params);
-        const { recipients } = requireEnabled(await requireSubscription(tx, name));
-        await checkTests(tx, params.id, recipients ?? [], now);
-        const sent = await sendTest(tx, ids, name, now, recipients ?? []);
+        const row = requireEnabled(await requireSubscription(tx, name));
+        const recipients = row.recipients ?? [];
+        await checkTests(tx, params.id, recipients, now);
+        const sent = await sendTest(tx, ids, name, now, recipients);
         const data = sent.map(viewDelivery);
-        const change: Change = {
-          tenantId: params.id,
-          target: { kind: 'email_subscription', id: params.email_subscription_id },
-          after: { tested: data.map(({ recipient }) => recipient) },
-        };
-        return { body: { data }, changes: [change] };
+        const after = { tested: data.map(({ recipient }) => recipient) };
+        return { body: { data }, changes: [changeOf('email_subscription', row, { after })] };
       },
     }),
     read({
@@ -189,9 +183,7 @@ function deliveryRoutes(db: Database, ids: Ids, requireMail: () => void): Route[
         requireEnabled(await requireSubscription(tx, name));
         const sent = await redeliver(tx, name, params.email_delivery_id, now);
         checkRedelivery(sent.before, now);
-        const [before, after] = [viewDelivery(sent.before), viewDelivery(sent.after)];
-        const target = { kind: 'email_delivery', id: params.email_delivery_id };
-        return { body: after, changes: [{ tenantId: params.id, target, before, after }] };
+        return changed('email_delivery', sent, viewDelivery);
       },
     }),
   ];
@@ -202,8 +194,4 @@ function requireEnabled(row: SubscriptionRow): SubscriptionRow {
     throw apiError('conflict', 'The subscription is turned off. Set enabled to true first.');
   }
   return row;
-}
-
-function changeOf({ org_id, id }: SubscriptionRow, parts: Pick<Change, 'before' | 'after'>): Change {
-  return { tenantId: org_id, target: { kind: 'email_subscription', id }, ...parts };
 }

@@ -1,5 +1,6 @@
 /** Disables a subscription whose receiver is gone or keeps failing, with an audit entry and an event. */
 import type { Database } from '../../../platform/db/database.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';
 import { lockSubscription } from './queries.ts';
 import type { SubscriptionQueue } from './subscription-queues.ts';
@@ -36,12 +37,9 @@ export async function disableSubscription(
       disabled_reason: cause.reason,
       disabled_at: now,
     }));
-    await recordChange(tx, appending, { kind: 'service', id: 'webhooks', at: now }, 'webhooks.disable', {
-      tenantId: org_id,
-      target: { kind: 'webhook', id: subscription_id },
-      before: viewForReaders(before),
-      after: viewForReaders(after),
-      event: 'webhook.disabled',
-    });
+    const views = { before: viewForReaders(before), after: viewForReaders(after) };
+    const change = changeOf('webhook', after, views, 'webhook.disabled');
+    const actor = { kind: 'service', id: 'webhooks', at: now } as const;
+    await recordChange(tx, appending, actor, 'webhooks.disable', change);
   });
 }

@@ -1,6 +1,7 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { changed, changeOf, created, removed } from '../../../platform/http/routes/outcomes.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
@@ -83,11 +84,11 @@ function subscriptionRoutes({ db, ids, secrets, ...rules }: WebhookDependencies)
           body.create_secret === true
             ? await rotateSigning(tx, secrets, { orgId: params.id, id: row.id }, now, false)
             : undefined;
-        const created = signed?.row ?? row;
+        const stored = signed?.row ?? row;
         const secret = signed && { secret: signed.answer.secret };
         return {
-          body: { ...viewSubscription(created), ...secret },
-          changes: [subscriptionChange(row, { after: viewForReaders(created) })],
+          body: { ...viewSubscription(stored), ...secret },
+          changes: [changeOf('webhook', row, { after: viewForReaders(stored) })],
         };
       },
     }),
@@ -136,12 +137,8 @@ function subscriptionRoutes({ db, ids, secrets, ...rules }: WebhookDependencies)
       success: 204,
       response: closed({}),
       async handler({ params, now }, tx) {
-        const { before, after } = await deleteSubscription(tx, subscriptionName(params), now);
-        const views = {
-          before: viewForReaders(before),
-          after: { ...viewForReaders(before), deleted_at: now.toISOString() },
-        };
-        return { body: {}, changes: [subscriptionChange(after, views)] };
+        const { before } = await deleteSubscription(tx, subscriptionName(params), now);
+        return removed('webhook', before, viewForReaders, now);
       },
     }),
     write({
@@ -202,14 +199,7 @@ function signingRoutes({ db, secrets }: WebhookDependencies): Route[] {
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
         const rotated = await rotateSigning(tx, secrets, subscriptionName(params), now, body.force === true);
-        const { before, after, answer } = rotated;
-        const change: Change = {
-          tenantId: params.id,
-          target: { kind: 'webhook_signing', id: params.sub_id },
-          before,
-          after,
-        };
-        return { body: answer, changes: [change] };
+        return { body: rotated.answer, changes: [changeOf('webhook_signing', rotated.row, rotated)] };
       },
     }),
   ];
@@ -231,8 +221,7 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       errors: ['conflict'],
       async handler({ params, now }, tx) {
         const [sent] = await sendTest(tx, ids, subscriptionName(params), now);
-        const after = viewDelivery(sent as DeliveryRow);
-        return { body: after, changes: [deliveryChange(params, after.id, { after })] };
+        return created('webhook_delivery', sent as DeliveryRow, viewDelivery);
       },
     }),
     read({
@@ -276,8 +265,7 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       errors: ['conflict'],
       async handler({ params, now }, tx) {
         const sent = await redeliver(tx, subscriptionName(params), params.delivery_id, now);
-        const [before, after] = [viewDelivery(sent.before), viewDelivery(sent.after)];
-        return { body: after, changes: [deliveryChange(params, after.id, { before, after })] };
+        return changed('webhook_delivery', sent, viewDelivery);
       },
     }),
     write({
@@ -295,11 +283,8 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
         const after = await redeliverRange(tx, subscriptionName(params), body, now);
-        const change: Change = {
-          tenantId: params.id,
-          target: { kind: 'webhook', id: params.sub_id },
-          after: { ...body, ...after },
-        };
+        const webhook = { org_id: params.id, id: params.sub_id };
+        const change = changeOf('webhook', webhook, { after: { ...body, ...after } });
         return { body: after, changes: after.redelivering > 0 ? [change] : [] };
       },
     }),
@@ -330,12 +315,8 @@ function orgSecretRoutes({ db, secrets }: WebhookDependencies): Route[] {
       response: OrgSecretView,
       async handler({ params, now }, tx) {
         const { changed, before, after } = await rotateOrgSecret(tx, secrets, params.org_id, now);
-        const change: Change = {
-          tenantId: params.org_id,
-          target: { kind: 'webhook_org_secret', id: params.org_id },
-          before: withoutSecret(before),
-          after: withoutSecret(after),
-        };
+        const views = { before: withoutSecret(before), after: withoutSecret(after) };
+        const change = changeOf('webhook_org_secret', params.org_id, views);
         return { body: after, changes: changed ? [change] : [] };
       },
     }),
@@ -368,22 +349,6 @@ async function requireSubscription(db: Database, params: SubscriptionParams): Pr
   return row;
 }
 
-function outcome({ before, after }: SubscriptionChange) {
-  const views = { before: viewForReaders(before), after: viewForReaders(after) };
-  return { body: viewSubscription(after), changes: [subscriptionChange(after, views)] };
-}
-
-function subscriptionChange(
-  { org_id, id }: SubscriptionRow,
-  parts: Pick<Change, 'before' | 'after'>,
-): Change {
-  return { tenantId: org_id, target: { kind: 'webhook', id }, ...parts };
-}
-
-function deliveryChange(
-  { id }: SubscriptionParams,
-  deliveryId: string,
-  parts: Pick<Change, 'before' | 'after'>,
-): Change {
-  return { tenantId: id, target: { kind: 'webhook_delivery', id: deliveryId }, ...parts };
+function outcome(change: SubscriptionChange) {
+  return { ...changed('webhook', change, viewForReaders), body: viewSubscription(change.after) };
 }

@@ -4,9 +4,9 @@ import {
   removeLimit,
   requireLimit,
 } from '../../../ledger/limits/limit-changes.ts';
-import type { LimitRow } from '../../../ledger/limits/limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { changed, created, removed } from '../../../platform/http/routes/outcomes.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { budgetColumns, createBudget, listBudgets, viewBudget } from './budgets.ts';
@@ -38,8 +38,7 @@ export function budgetRoutes({ db, ids }: BudgetDependencies): Route[] {
       response: BudgetView,
       async handler({ params, body, now }, tx) {
         const row = await createBudget(tx, ids, now, params.id, body);
-        const after = viewBudget(row);
-        return { body: after, changes: [budgetChange(row, { after, event: 'budget.created' })] };
+        return created('budget', row, viewBudget, 'budget.created');
       },
     }),
     read({
@@ -76,11 +75,7 @@ export function budgetRoutes({ db, ids }: BudgetDependencies): Route[] {
       async handler({ params, body, now }, tx) {
         const columns = budgetColumns(body);
         const change = await changeLimit(tx, budgetName(params), now, () => columns);
-        const [before, after] = [viewBudget(change.before), viewBudget(change.after)];
-        return {
-          body: after,
-          changes: [budgetChange(change.after, { before, after, event: 'budget.updated' })],
-        };
+        return changed('budget', change, viewBudget, 'budget.updated');
       },
     }),
     write({
@@ -93,9 +88,7 @@ export function budgetRoutes({ db, ids }: BudgetDependencies): Route[] {
       response: closed({}),
       async handler({ params, now }, tx) {
         const row = await removeLimit(tx, budgetName(params), now);
-        const before = viewBudget(row);
-        const after = { ...before, deleted_at: now.toISOString() };
-        return { body: {}, changes: [budgetChange(row, { before, after, event: 'budget.deleted' })] };
+        return removed('budget', row, viewBudget, now, 'budget.deleted');
       },
     }),
   ];
@@ -103,8 +96,4 @@ export function budgetRoutes({ db, ids }: BudgetDependencies): Route[] {
 
 function budgetName({ id, budget_id }: { id: string; budget_id: string }): LimitName {
   return { orgId: id, kind: 'budget', id: budget_id };
-}
-
-function budgetChange({ org_id, id }: LimitRow, parts: Partial<Change>): Change {
-  return { tenantId: org_id, target: { kind: 'budget', id }, ...parts };
 }

@@ -1,8 +1,9 @@
 import type { Database } from '../../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { changeOf, settingChanged } from '../../../platform/http/routes/outcomes.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
-import { type ChainBudgetChange, putChainBudget, readChainBudget } from './chains.ts';
+import { putChainBudget, readChainBudget } from './chains.ts';
 import { ChainBudgetView, PutChainBudget } from './schema.ts';
 
 export interface ChainDependencies {
@@ -26,7 +27,7 @@ export function chainRoutes({ db, ids }: ChainDependencies): Route[] {
       response: ChainBudgetView,
       async handler({ params, body, now }, tx) {
         const change = await putChainBudget(tx, ids, now, params.id, body);
-        return { body: change.after, changes: [changeOf(params.id, change)] };
+        return settingChanged('chain_budget', params.id, change, 'chain_budget.updated');
       },
     }),
     read({
@@ -49,13 +50,9 @@ export function chainRoutes({ db, ids }: ChainDependencies): Route[] {
       async handler({ params, now }, tx) {
         const change = await putChainBudget(tx, ids, now, params.id, {});
         const isSet = Object.values(change.before).some((value) => value !== null);
-        return { body: {}, changes: isSet ? [changeOf(params.id, change)] : [] };
+        const recorded = changeOf('chain_budget', params.id, change, 'chain_budget.updated');
+        return { body: {}, changes: isSet ? [recorded] : [] };
       },
     }),
   ];
-}
-
-function changeOf(orgId: string, { before, after }: ChainBudgetChange): Change {
-  const target = { kind: 'chain_budget', id: orgId };
-  return { tenantId: orgId, target, before, after, event: 'chain_budget.updated' };
 }

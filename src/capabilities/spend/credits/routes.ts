@@ -1,7 +1,8 @@
 import { type LimitName, removeLimit, requireLimit } from '../../../ledger/limits/limit-changes.ts';
 import type { LimitRow } from '../../../ledger/limits/limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { changed, changeOf, created } from '../../../platform/http/routes/outcomes.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { changeCreditPack, createCreditPack, listCreditPacks, viewCreditPack } from './credits.ts';
@@ -30,8 +31,7 @@ export function creditRoutes({ db, ids }: CreditDependencies): Route[] {
       response: CreditPackView,
       async handler({ params, body, now }, tx) {
         const row = await createCreditPack(tx, ids, now, params.id, body);
-        const after = viewCreditPack(row, now);
-        return { body: after, changes: [packChange(row, { after, event: 'credit_pack.created' })] };
+        return created('credit_pack', row, viewAt(now), 'credit_pack.created');
       },
     }),
     read({
@@ -44,7 +44,7 @@ export function creditRoutes({ db, ids }: CreditDependencies): Route[] {
       response: page(CreditPackView),
       async handler({ params, query, now }) {
         const { data, next_cursor } = await listCreditPacks(db, params.id, query, now);
-        return { data: data.map((row) => viewCreditPack(row, now)), next_cursor };
+        return { data: data.map(viewAt(now)), next_cursor };
       },
     }),
     read({
@@ -68,9 +68,7 @@ export function creditRoutes({ db, ids }: CreditDependencies): Route[] {
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
         const change = await changeCreditPack(tx, packName(params), now, body);
-        const [before, after] = [viewCreditPack(change.before, now), viewCreditPack(change.after, now)];
-        const changes = [packChange(change.after, { before, after, event: 'credit_pack.updated' })];
-        return { body: after, changes };
+        return changed('credit_pack', change, viewAt(now), 'credit_pack.updated');
       },
     }),
     write({
@@ -87,7 +85,8 @@ export function creditRoutes({ db, ids }: CreditDependencies): Route[] {
         const row = await removeLimit(tx, packName(params), now);
         const before = viewCreditPack(row, now);
         const after = { ...before, status: 'voided', updated_at: now.toISOString() };
-        return { body: {}, changes: [packChange(row, { before, after, event: 'credit_pack.voided' })] };
+        const change = changeOf('credit_pack', row, { before, after }, 'credit_pack.voided');
+        return { body: {}, changes: [change] };
       },
     }),
   ];
@@ -97,6 +96,6 @@ function packName({ id, pack_id }: { id: string; pack_id: string }): LimitName {
   return { orgId: id, kind: 'credits', id: pack_id };
 }
 
-function packChange({ org_id, id }: LimitRow, parts: Partial<Change>): Change {
-  return { tenantId: org_id, target: { kind: 'credit_pack', id }, ...parts };
+function viewAt(now: Date): (row: LimitRow) => CreditPackView {
+  return (row) => viewCreditPack(row, now);
 }

@@ -1,8 +1,8 @@
 import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { type LimitName, removeLimit, requireLimit } from '../../../ledger/limits/limit-changes.ts';
-import type { LimitRow } from '../../../ledger/limits/limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { changed, created, removed } from '../../../platform/http/routes/outcomes.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import {
@@ -47,8 +47,7 @@ export function customerRoutes({ db, ids, ledger }: CustomerDependencies): Route
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
         const row = await createCustomerLimit(tx, ids, now, params.id, body);
-        const after = viewCustomerLimit(row);
-        return { body: after, changes: [limitChange(row, { after, event: 'customer_limit.created' })] };
+        return created('customer_limit', row, viewCustomerLimit, 'customer_limit.created');
       },
     }),
     read({
@@ -84,9 +83,7 @@ export function customerRoutes({ db, ids, ledger }: CustomerDependencies): Route
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
         const change = await changeCustomerLimit(tx, limitName(params), now, body);
-        const [before, after] = [viewCustomerLimit(change.before), viewCustomerLimit(change.after)];
-        const changes = [limitChange(change.after, { before, after, event: 'customer_limit.updated' })];
-        return { body: after, changes };
+        return changed('customer_limit', change, viewCustomerLimit, 'customer_limit.updated');
       },
     }),
     write({
@@ -99,9 +96,7 @@ export function customerRoutes({ db, ids, ledger }: CustomerDependencies): Route
       response: closed({}),
       async handler({ params, now }, tx) {
         const row = await removeLimit(tx, limitName(params), now);
-        const before = viewCustomerLimit(row);
-        const after = { ...before, deleted_at: now.toISOString() };
-        return { body: {}, changes: [limitChange(row, { before, after, event: 'customer_limit.deleted' })] };
+        return removed('customer_limit', row, viewCustomerLimit, now, 'customer_limit.deleted');
       },
     }),
     read({
@@ -125,8 +120,4 @@ export function customerRoutes({ db, ids, ledger }: CustomerDependencies): Route
 
 function limitName({ id, limit_id }: { id: string; limit_id: string }): LimitName {
   return { orgId: id, kind: 'customer', id: limit_id };
-}
-
-function limitChange({ org_id, id }: LimitRow, parts: Partial<Change>): Change {
-  return { tenantId: org_id, target: { kind: 'customer_limit', id }, ...parts };
 }

@@ -1,6 +1,6 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { platformTenant } from '../../../platform/http/routes/access.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -120,18 +120,13 @@ function modelPriceRoutes({ db, ids, capabilities, supersedePending }: ModelDepe
           ...viewCapabilities(known.after),
           ...names.after,
         };
-        const change: Change = {
-          tenantId: platformTenant,
-          target: { kind: 'model_price', id: params.model },
-          ...(before !== undefined && {
-            before: {
-              ...viewModelPrice(before, versionsBefore, now),
-              ...viewCapabilities(known.before),
-              ...names.before,
-            },
-          }),
-          after: view,
+        const viewBefore = before && {
+          ...viewModelPrice(before, versionsBefore, now),
+          ...viewCapabilities(known.before),
+          ...names.before,
         };
+        const price = { org_id: null, id: params.model };
+        const change = changeOf('model_price', price, { before: viewBefore, after: view });
         const superseded = put.changed ? await supersedePending(tx, params.model, now) : [];
         const hasChanged = put.changed || known.changed || names.changed;
         return { body: view, changes: [...(hasChanged ? [change] : []), ...superseded] };
@@ -199,15 +194,13 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
         const key = { orgId: params.org_id, model: params.model };
         const put = await putOrgPrice(tx, ids, now, key, body);
         const { before, after, versionsBefore, versions, changed } = put;
-        const view = viewOrgPrice(after, versions, now);
-        const change: Change = {
-          tenantId: params.org_id,
-          target: { kind: 'org_price', id: params.model },
-          ...(before !== undefined && { before: viewOrgPrice(before, versionsBefore, now) }),
-          after: view,
-          event: 'org_price.updated',
+        const views = {
+          before: before && viewOrgPrice(before, versionsBefore, now),
+          after: viewOrgPrice(after, versions, now),
         };
-        return { body: view, changes: changed ? [change] : [] };
+        const price = { org_id: params.org_id, id: params.model };
+        const change = changeOf('org_price', price, views, 'org_price.updated');
+        return { body: views.after, changes: changed ? [change] : [] };
       },
     }),
     read({
@@ -233,14 +226,12 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
       async handler({ params, now }, tx) {
         const key = { orgId: params.org_id, model: params.model };
         const { before, after, versionsBefore, versions } = await removeOrgPrice(tx, now, key);
-        const change: Change = {
-          tenantId: params.org_id,
-          target: { kind: 'org_price', id: params.model },
+        const views = {
           before: viewOrgPrice(before, versionsBefore, now),
           after: viewOrgPrice(after, versions, now),
-          event: 'org_price.removed',
         };
-        return { body: {}, changes: [change] };
+        const price = { org_id: params.org_id, id: params.model };
+        return { body: {}, changes: [changeOf('org_price', price, views, 'org_price.removed')] };
       },
     }),
     read({

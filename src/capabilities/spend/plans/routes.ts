@@ -1,8 +1,8 @@
 import { apiError } from '../../../contract/api-error.ts';
 import { ofExistingOrg } from '../../../ledger/limits/limit-changes.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { platformTenant } from '../../../platform/http/routes/access.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { created, settingChanged } from '../../../platform/http/routes/outcomes.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { assignPlan, createPlan, readOrgPlan, viewPlan } from './plans.ts';
@@ -29,9 +29,8 @@ export function planRoutes({ db, ids }: PlanDependencies): Route[] {
       response: PlanView,
       errors: ['conflict'],
       async handler({ body, now }, tx) {
-        const after = viewPlan(await createPlan(tx, ids, now, body));
-        const target = { kind: 'plan', id: after.id };
-        return { body: after, changes: [{ tenantId: platformTenant, target, after }] };
+        const plan = await createPlan(tx, ids, now, body);
+        return created('plan', { ...plan, org_id: null }, viewPlan);
       },
     }),
     read({
@@ -71,10 +70,8 @@ export function planRoutes({ db, ids }: PlanDependencies): Route[] {
       success: 200,
       response: OrgPlanView,
       async handler({ params, body, now }, tx) {
-        const { before, after } = await assignPlan(tx, ids, now, params.org_id, body.plan_id);
-        const target = { kind: 'org_plan', id: params.org_id };
-        const change: Change = { tenantId: params.org_id, target, before, after, event: 'plan.assigned' };
-        return { body: after, changes: [change] };
+        const change = await assignPlan(tx, ids, now, params.org_id, body.plan_id);
+        return settingChanged('org_plan', params.org_id, change, 'plan.assigned');
       },
     }),
     read({

@@ -1,6 +1,7 @@
 import { ofExistingOrg, requireOrg } from '../../../ledger/limits/limit-changes.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { created, settingChanged } from '../../../platform/http/routes/outcomes.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { putPrepaid, readPrepaid, topUp, viewTopUp } from './prepaid.ts';
@@ -29,10 +30,8 @@ export function prepaidRoutes({ db, ids }: PrepaidDependencies): Route[] {
       success: 200,
       response: PrepaidView,
       async handler({ params, body, now }, tx) {
-        const { before, after } = await putPrepaid(tx, ids, now, params.org_id, body.enabled);
-        const target = { kind: 'prepaid', id: params.org_id };
-        const change: Change = { tenantId: params.org_id, target, before, after, event: 'prepaid.updated' };
-        return { body: after, changes: [change] };
+        const change = await putPrepaid(tx, ids, now, params.org_id, body.enabled);
+        return settingChanged('prepaid', params.org_id, change, 'prepaid.updated');
       },
     }),
     read({
@@ -54,12 +53,8 @@ export function prepaidRoutes({ db, ids }: PrepaidDependencies): Route[] {
       success: 201,
       response: TopUpView,
       async handler({ params, body, now }, tx) {
-        const after = viewTopUp(await topUp(tx, ids, now, params.org_id, body));
-        const target = { kind: 'prepaid_top_up', id: after.id };
-        return {
-          body: after,
-          changes: [{ tenantId: params.org_id, target, after, event: 'prepaid.topped_up' }],
-        };
+        const row = await topUp(tx, ids, now, params.org_id, body);
+        return created('prepaid_top_up', row, viewTopUp, 'prepaid.topped_up');
       },
     }),
     read({

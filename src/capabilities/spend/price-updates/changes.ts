@@ -2,7 +2,7 @@
 import { apiError, found } from '../../../contract/api-error.ts';
 import { canonicalJson } from '../../../platform/canonical-json.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import { platformTenant } from '../../../platform/http/routes/access.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import {
@@ -139,19 +139,15 @@ export async function supersedeForOperator(tx: Transaction, model: string, now: 
 /** An audit entry of a change that is no longer pending. */
 export function decidedChange(row: PriceChangeRow): Change {
   const after = viewPriceChange(row);
-  return {
-    tenantId: platformTenant,
-    target: { kind: 'price_change', id: row.id },
-    before: {
-      ...after,
-      status: 'pending',
-      decided_at: null,
-      decided_by: null,
-      decision_reason: null,
-      price_version: null,
-    },
-    after,
+  const before = {
+    ...after,
+    status: 'pending',
+    decided_at: null,
+    decided_by: null,
+    decision_reason: null,
+    price_version: null,
   };
+  return changeOf('price_change', { org_id: null, id: row.id }, { before, after });
 }
 
 export interface Deciding {
@@ -190,12 +186,11 @@ export async function approveChange(
     reason,
     priceVersion: after.id,
   });
-  const priceChange: Change = {
-    tenantId: platformTenant,
-    target: { kind: 'model_price', id: model },
+  const views = {
     before: viewModelPrice(current, current.model === model ? versions : [current], now),
     after: viewModelPrice(after, [after, ...versions], now),
   };
+  const priceChange = changeOf('model_price', { org_id: null, id: model }, views);
   return { row: decided, changes: [decidedChange(decided), priceChange] };
 }
 

@@ -2,7 +2,7 @@
 import { invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { platformTenant } from '../../../platform/http/routes/access.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import type { Change, WriteOutcome } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import {
@@ -58,11 +58,9 @@ export async function updatePrices(
     changes: [
       ...planned.flatMap((one) => priceChange(one, prices, versions, now)),
       ...superseded.map(decidedChange),
-      ...created.map((row) => ({
-        tenantId: platformTenant,
-        target: { kind: 'price_change', id: row.id },
-        after: viewPriceChange(row),
-      })),
+      ...created.map((row) =>
+        changeOf('price_change', { org_id: null, id: row.id }, { after: viewPriceChange(row) }),
+      ),
     ],
   };
 }
@@ -172,16 +170,11 @@ function priceChange(
     return [];
   }
   const versions = prices.versionsOf(model);
-  return [
-    {
-      tenantId: platformTenant,
-      target: { kind: 'model_price', id: model },
-      ...(current !== undefined && {
-        before: viewModelPrice(current, current.model === model ? versions : [current], now),
-      }),
-      after: viewModelPrice(row, [row, ...versions], now),
-    },
-  ];
+  const views = {
+    before: current && viewModelPrice(current, current.model === model ? versions : [current], now),
+    after: viewModelPrice(row, [row, ...versions], now),
+  };
+  return [changeOf('model_price', { org_id: null, id: model }, views)];
 }
 
 function viewUpdate(

@@ -1,6 +1,7 @@
 import { ofExistingOrg } from '../../../ledger/limits/limit-changes.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { settingChanged } from '../../../platform/http/routes/outcomes.ts';
+import { bodyLimits, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { viewPolicy } from './policies.ts';
 import { findReadRpm, listPolicies, putRateLimits, readRateLimits } from './rate-limits.ts';
@@ -32,16 +33,8 @@ export function rateLimitRoutes({ db, ids, readLimitPerMinute }: RateLimitDepend
       success: 200,
       response: RateLimitsView,
       async handler({ params, body, now }, tx) {
-        const { before, after } = await putRateLimits(tx, ids, now, params.org_id, body);
-        const target = { kind: 'rate_limits', id: params.org_id };
-        const change: Change = {
-          tenantId: params.org_id,
-          target,
-          before,
-          after,
-          event: 'rate_limits.updated',
-        };
-        return { body: after, changes: [change] };
+        const change = await putRateLimits(tx, ids, now, params.org_id, body);
+        return settingChanged('rate_limits', params.org_id, change, 'rate_limits.updated');
       },
     }),
     read({

@@ -2,6 +2,7 @@ import { apiError, invalidField } from '../../../contract/api-error.ts';
 import { formatUsd, parseSignedUsd } from '../../../kernel/money.ts';
 import type { Posting } from '../../../ledger/posting.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import { type Adjustment, adjustmentPosting } from './build-posting.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
@@ -59,18 +60,16 @@ export async function postAdjustment(
         run: viewRun(await requireRun(db, run.org_id, run.id)),
       };
     },
-    record: (tx, view) => call.record(tx, changeOf(run, posting, view)),
+    record: (tx, view) => call.record(tx, adjustmentChange(run, posting, view)),
   });
 }
 
-function changeOf(
+function adjustmentChange(
   before: RunRow,
   { run: { adjustedAfter = 0n }, amounts }: Posting<RunDraft>,
   { run, ...adjustment }: AdjustmentView,
 ): Change {
-  return {
-    tenantId: before.org_id,
-    target: { kind: 'run', id: before.id },
+  const views = {
     before: { adjustment_usd: formatUsd(adjustedAfter - amounts.usd), price_version: before.price_version },
     after: {
       ...adjustment,
@@ -79,6 +78,6 @@ function changeOf(
       adjustment_usd: formatUsd(adjustedAfter),
       price_version: run.price_version,
     },
-    event: 'run.adjusted',
   };
+  return changeOf('run', before, views, 'run.adjusted');
 }

@@ -1,5 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { changed, removed } from '../../../platform/http/routes/outcomes.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { PutSpendCap, SpendCapView } from './schema.ts';
@@ -28,14 +29,8 @@ export function spendCapRoutes({ db, ids }: SpendCapDependencies): Route[] {
       success: 200,
       response: SpendCapView,
       async handler({ params, body, now }, tx) {
-        const { before, after } = await putSpendCap(tx, ids, now, params.id, body);
-        const view = viewSpendCap(after);
-        const change = capChange(params.id, view, {
-          ...(before !== undefined && { before: viewSpendCap(before) }),
-          after: view,
-          event: 'spend_cap.updated',
-        });
-        return { body: view, changes: [change] };
+        const change = await putSpendCap(tx, ids, now, params.id, body);
+        return changed('spend_cap', change, viewSpendCap, 'spend_cap.updated');
       },
     }),
     read({
@@ -55,17 +50,9 @@ export function spendCapRoutes({ db, ids }: SpendCapDependencies): Route[] {
       success: 204,
       response: closed({}),
       async handler({ params, now }, tx) {
-        const before = viewSpendCap(await removeSpendCap(tx, now, params.id));
-        const after = { ...before, deleted_at: now.toISOString() };
-        return {
-          body: {},
-          changes: [capChange(params.id, before, { before, after, event: 'spend_cap.deleted' })],
-        };
+        const row = await removeSpendCap(tx, now, params.id);
+        return removed('spend_cap', row, viewSpendCap, now, 'spend_cap.deleted');
       },
     }),
   ];
-}
-
-function capChange(orgId: string, { id }: SpendCapView, parts: Partial<Change>): Change {
-  return { tenantId: orgId, target: { kind: 'spend_cap', id }, ...parts };
 }

@@ -1,5 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
-import { type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
+import { changeOf } from '../../../platform/http/routes/outcomes.ts';
+import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Prices } from '../models/index.ts';
@@ -54,15 +55,9 @@ export function unpricedModelRoutes({ db, ids, prices }: UnpricedModelDependenci
       response: UnpricedPolicyView,
       async handler({ params, body, now }, tx) {
         const { before, after, changed } = await putUnpricedPolicy(tx, ids, now, params.id, body);
-        const view = viewUnpricedPolicy(after);
-        const change: Change = {
-          tenantId: params.id,
-          target: { kind: 'unpriced_policy', id: params.id },
-          before: viewUnpricedPolicy(before),
-          after: view,
-          event: 'org.unpriced_policy_updated',
-        };
-        return { body: view, changes: changed ? [change] : [] };
+        const views = { before: viewUnpricedPolicy(before), after: viewUnpricedPolicy(after) };
+        const change = changeOf('unpriced_policy', params.id, views, 'org.unpriced_policy_updated');
+        return { body: views.after, changes: changed ? [change] : [] };
       },
     }),
     read({

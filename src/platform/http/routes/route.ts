@@ -61,9 +61,9 @@ export interface Change {
   readonly tenantId: string;
   readonly target: { readonly kind: string; readonly id: string };
   /** The resource as readers see it, so never with a secret. */
-  readonly before?: object;
-  readonly after?: object;
-  readonly event?: EventType;
+  readonly before?: object | undefined;
+  readonly after?: object | undefined;
+  readonly event?: EventType | undefined;
 }
 
 export interface WriteOutcome<Body> {
