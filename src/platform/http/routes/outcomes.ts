@@ -28,7 +28,7 @@ export function changed<Row extends Resource, View extends object>(
   return { body: views.after, changes: [changeOf(kind, after, views, event)] };
 }
 
-/** The event has the view of the removed resource, with the time of the removal. */
+/** The event repeats the removed resource, with the time of the removal. */
 export function removed<Row extends Resource>(
   kind: string,
   row: Row,
