@@ -22,9 +22,9 @@ import { createForwarding } from './forwarding.ts';
 import { type SendingBounds, usualBounds } from './sending.ts';
 
 const hour = 3_600_000;
-const short: SendingBounds = { underWayMax: 2, connectWithinMs: 250, silenceMs: 250 };
+const short: SendingBounds = { inFlightMax: 2, connectWithinMs: 250, silenceMs: 250 };
 /** For peers that respond first and stop later: on a busy machine a slow start must not count as silence. */
-const longer: SendingBounds = { underWayMax: 2, connectWithinMs: hour, silenceMs: 2_000 };
+const longer: SendingBounds = { inFlightMax: 2, connectWithinMs: hour, silenceMs: 2_000 };
 const ok = { 'x-svc-trace-id': 'a', 'content-type': 'text/plain' };
 
 /** Metrics of the server that `front` created last. */
@@ -212,7 +212,7 @@ test('rejects requests beyond the maximum in flight until one has ended', async 
       waiting.push(() => response.writeHead(200, ok).end('done'));
       arrived.add();
     }),
-    { underWayMax: 2, connectWithinMs: hour, silenceMs: hour },
+    { inFlightMax: 2, connectWithinMs: hour, silenceMs: hour },
   );
   const both = [ask(port), ask(port)];
   await arrived.reached(2);
@@ -232,7 +232,7 @@ test('rejects requests beyond the maximum in flight until one has ended', async 
 test('aborts the request of a client that disconnects, and frees its slot', async () => {
   const requests = new EventEmitter();
   const origin = await peer((request, response) => requests.emit('one', request, response));
-  const port = await front(origin, { underWayMax: 1, connectWithinMs: hour, silenceMs: hour });
+  const port = await front(origin, { inFlightMax: 1, connectWithinMs: hour, silenceMs: hour });
   const leaving = open(port).on('error', () => undefined);
   leaving.end();
   const [, response] = (await once(requests, 'one')) as [IncomingMessage, ServerResponse];
@@ -250,7 +250,7 @@ test('a client that disconnects before its request is forwarded uses no slot', a
   const left = new EventEmitter();
   const port = await front(
     origin,
-    { underWayMax: 1, connectWithinMs: hour, silenceMs: hour },
+    { inFlightMax: 1, connectWithinMs: hour, silenceMs: hour },
     (request, response) =>
       request.method === 'POST'
         ? once(response, 'close').finally(() => setImmediate(() => left.emit('one')))
@@ -343,7 +343,7 @@ describe('treats an invalid response as an unreachable peer', () => {
   test.each(answers)('%s', async (_, bytes) => {
     const server = createNetServer((socket) => socket.once('data', () => socket.end(bytes)));
     const port = await front(`http://127.0.0.1:${await listen(server)}`, {
-      underWayMax: 1,
+      inFlightMax: 1,
       connectWithinMs: hour,
       silenceMs: hour,
     });

@@ -22,7 +22,13 @@ import type { Log } from '../../../platform/log.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
 import { createMark, type VerifiedMark, verifyMark } from './forward-mark.ts';
 import type { ForwardNonces } from './forward-nonces.ts';
-import { connectionHeaders, createPeerAgents, type SendingBounds, sendOn, usualBounds } from './sending.ts';
+import {
+  connectionHeaders,
+  createPeerAgents,
+  type SendingBounds,
+  sendToPeer,
+  usualBounds,
+} from './sending.ts';
 import type { PeerSecrets } from './signatures.ts';
 
 export interface ForwardingDependencies {
@@ -51,7 +57,7 @@ export function createForwarding({
 }: ForwardingDependencies): Forwarding {
   const agents = createPeerAgents(bounds);
   const counts = new Map<string, number>();
-  const inFlight = new FairShare({ capacity: bounds.underWayMax });
+  const inFlight = new FairShare({ capacity: bounds.inFlightMax });
 
   function count(homeRegion: string, outcome: 'answered' | 'refused'): void {
     // Only configured regions become labels: an org's home region can be any name.
@@ -73,7 +79,7 @@ export function createForwarding({
     }
     const atMs = clock.now().getTime();
     const mark = createMark(secrets, request, { from: region, to: homeRegion, atMs, address, traceId });
-    const answer = await sendOn(agents, {
+    const answer = await sendToPeer(agents, {
       request,
       response,
       origin,

@@ -50,7 +50,7 @@ describe('a forwarded request', () => {
       secrets,
       clock: systemClock,
       log,
-      bounds: { underWayMax: 2, connectWithinMs: 300, silenceMs: 300 },
+      bounds: { inFlightMax: 2, connectWithinMs: 300, silenceMs: 300 },
       nonces: { claim: async () => true },
     });
     front = createServer((request, response) => {

@@ -15,13 +15,13 @@ import { type Mark, trailerBytes } from './forward-mark.ts';
 
 export interface SendingBounds {
   /** Maximum number of requests in flight; each needs two connections. */
-  readonly underWayMax: number;
+  readonly inFlightMax: number;
   /** Maximum time to connect, including TLS. */
   readonly connectWithinMs: number;
   /** Maximum time that a peer may neither read nor send a byte while it is its turn. */
   readonly silenceMs: number;
 }
-export const usualBounds: SendingBounds = { underWayMax: 1_000, connectWithinMs: 5_000, silenceMs: 30_000 };
+export const usualBounds: SendingBounds = { inFlightMax: 1_000, connectWithinMs: 5_000, silenceMs: 30_000 };
 
 /**
  * Well below the time after which a peer closes idle connections, so that a connection is not reused while it is being
@@ -35,12 +35,12 @@ export interface PeerAgents {
 }
 
 /** Every request in flight gets a connection immediately: waiting for one would look like an unreachable peer. */
-export function createPeerAgents({ underWayMax }: SendingBounds): PeerAgents {
-  const options = { keepAlive: true, maxSockets: underWayMax, timeout: idleMs };
+export function createPeerAgents({ inFlightMax }: SendingBounds): PeerAgents {
+  const options = { keepAlive: true, maxSockets: inFlightMax, timeout: idleMs };
   return { http: new HttpAgent(options), https: new HttpsAgent(options) };
 }
 
-export interface Passage {
+export interface ForwardedRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly origin: string;
@@ -53,9 +53,9 @@ export interface Passage {
 }
 
 /** Resolves with the response as soon as its head arrives; throws if there is none. */
-export async function sendOn(agents: PeerAgents, passage: Passage): Promise<IncomingMessage> {
-  const { request, response, onBegin, onEnd } = passage;
-  const outgoing = open(agents, passage);
+export async function sendToPeer(agents: PeerAgents, forwarded: ForwardedRequest): Promise<IncomingMessage> {
+  const { request, response, onBegin, onEnd } = forwarded;
+  const outgoing = open(agents, forwarded);
   onBegin();
   outgoing.once('close', onEnd);
   return new Promise((resolve, reject) => {
@@ -74,17 +74,17 @@ export async function sendOn(agents: PeerAgents, passage: Passage): Promise<Inco
     };
     outgoing.on('error', giveUp);
     // If the peer upgrades the protocol, the request is closed without an error event.
-    const letGoOf = () => giveUp(new Error('it closed the connection without a response'));
-    outgoing.once('close', letGoOf);
+    const onEarlyClose = () => giveUp(new Error('it closed the connection without a response'));
+    outgoing.once('close', onEarlyClose);
     boundInterimResponses(outgoing);
     outgoing.once('response', (answer: IncomingMessage) => {
-      outgoing.off('close', letGoOf);
+      outgoing.off('close', onEarlyClose);
       begun = answer;
       // If the `Expect` header is still set, the client was never asked to continue, so its body will not arrive.
       answer.once('end', () => request.headers.expect !== undefined && outgoing.destroy());
       resolve(answer);
     });
-    giveUpOnSilence(outgoing, passage, giveUp);
+    giveUpOnSilence(outgoing, forwarded, giveUp);
     // If the client disconnects, the request to the peer is aborted.
     response.once('close', () => {
       if (!response.writableFinished) {
@@ -97,12 +97,12 @@ export async function sendOn(agents: PeerAgents, passage: Passage): Promise<Inco
     if (isBroken(request) || response.destroyed) {
       breakOff();
     } else {
-      passBody(passage, outgoing);
+      passBody(forwarded, outgoing);
     }
   });
 }
 
-function open(agents: PeerAgents, { request, origin, mark, bounds }: Passage): ClientRequest {
+function open(agents: PeerAgents, { request, origin, mark, bounds }: ForwardedRequest): ClientRequest {
   const url = new URL(origin);
   const isSecure = url.protocol === 'https:';
   return (isSecure ? httpsRequest : httpRequest)({
@@ -157,7 +157,7 @@ function headersFor(request: IncomingMessage, host: string, mark: Mark): string[
   return lines;
 }
 
-function passBody({ request, response, mark }: Passage, outgoing: ClientRequest): void {
+function passBody({ request, response, mark }: ForwardedRequest, outgoing: ClientRequest): void {
   const pass = () =>
     mark.signBody === undefined ? request.pipe(outgoing) : request.pipe(mark.signBody()).pipe(outgoing);
   if (request.headers.expect === undefined) {
@@ -175,7 +175,7 @@ function passBody({ request, response, mark }: Passage, outgoing: ClientRequest)
 
 function giveUpOnSilence(
   outgoing: ClientRequest,
-  { request, response, bounds: { connectWithinMs } }: Passage,
+  { request, response, bounds: { connectWithinMs } }: ForwardedRequest,
   giveUp: (error: Error) => void,
 ): void {
   const connecting = setTimeout(() => giveUp(new Error('it took too long to connect')), connectWithinMs);
