@@ -30,7 +30,7 @@ async function optionsOf(connection: ConnectionRow, { spEntityId, acsUrl }: Urls
     idpCert: connection.idp_certificate ?? '',
     wantAssertionsSigned: true,
     wantAuthnResponseSigned: false,
-    // Checked in `pages.ts` instead, with the signed assertion and the database, which all processes share.
+    // Checked in `callbacks.ts` instead, with the signed assertion and the database, which all processes share.
     validateInResponseTo: ValidateInResponseTo.never,
     disableRequestedAuthnContext: true,
     identifierFormat: null,

@@ -13,6 +13,7 @@ import type { Oidc } from './oidc.ts';
 import { type Person, rulesFor } from './person.ts';
 import type { ConnectionRow } from './queries.ts';
 import { authorizeUrl, personOf, verifyResponse } from './saml.ts';
+import { causeOf } from './sign-in-failures.ts';
 import type { SignInTests } from './sign-in-tests.ts';
 import type { TestRow } from './test-queries.ts';
 import type { SsoTestResult } from './test-schema.ts';
@@ -211,19 +212,4 @@ function bounded(claims: Readonly<Record<string, unknown>>): Record<string, unkn
       return left >= 0;
     }),
   );
-}
-
-/** Returns the message of an error with that of its cause; for an OAuth error, what the provider said. */
-export function causeOf(error: unknown): string {
-  const {
-    message,
-    cause,
-    error: code,
-    error_description: description,
-  } = error as Error & {
-    readonly error?: unknown;
-    readonly error_description?: unknown;
-  };
-  const parts = [message, code, description, cause instanceof Error ? cause.message : undefined];
-  return parts.filter((part) => typeof part === 'string' && part !== '').join(': ');
 }
