@@ -1,44 +1,29 @@
 /** A call that costs money, from its body to its settlement. */
 import { isUtf8 } from 'node:buffer';
-import { performance } from 'node:perf_hooks';
 import { Readable } from 'node:stream';
-import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
+import { kindOf } from '../capabilities/integration/connections/index.ts';
 import { isResponseId } from '../capabilities/spend/runs/index.ts';
-import { formatUsd } from '../kernel/money.ts';
-import { type CallOutcome, type SettledUsage, settledUsage } from '../kernel/providers/call-end.ts';
-import type { CallUsage } from '../kernel/providers/call-usage.ts';
-import type { StreamUsage } from '../kernel/providers/stream-usage.ts';
+import type { CallOutcome } from '../kernel/providers/call-end.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
-import { addsUsageChunk, bodyOf } from './body-to-send.ts';
+import { bodyOf } from './body-to-send.ts';
+import { CallAttempts } from './call-attempts.ts';
 import { callHeaders } from './call-headers.ts';
+import { type CallCharges, chargesOf, settlementOf } from './call-settlement.ts';
 import { type CallState, type CallStatus, statusOf } from './call-status.ts';
-import { toolChargesOf } from './call-tools.ts';
-import { EarlierAttempts } from './earlier-attempts.ts';
+import { type CallStream, type StreamedCall, streamCall } from './call-stream.ts';
 import { keyRejected, stoppingError, unreachableError } from './errors/call-errors.ts';
 import { GatewayError } from './errors/gateway-error.ts';
-import { type AttemptsResult, attemptCall } from './forward/attempts.ts';
+import { attemptCall, type ReceivedResponse } from './forward/attempts.ts';
 import { Cancellation } from './forward/cancellation.ts';
 import type { ProviderResponse } from './forward/provider-client.ts';
 import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
-import { coversOutput, outputCap } from './hold-coverage.ts';
-import { scoreBoundOf } from './output-score.ts';
-import { dropBytes, isLabel } from './parse-call.ts';
+import { outputCap } from './hold-coverage.ts';
+import { dropBytes } from './parse-call.ts';
 import { providerPath } from './paths/operation.ts';
-import { inputBoundOf } from './plan-call.ts';
-import type { Settlement } from './settle/settlement.ts';
 import type { SettledCall } from './settle/settlements.ts';
 import { parsed, receivedOf } from './stream/received-text.ts';
-import { createRelayFilter } from './stream/relay-filter.ts';
-import { type Relay, relayStream, type StreamEnd } from './stream/relay-stream.ts';
-import { endingOf, streamOutcome } from './stream/stream-outcome.ts';
-import { bytesOf } from './usage/output-bound.ts';
-
-/** Time to read the rest of a response after its client has left. */
-const drainMs = 30_000;
-/** A stream may be silent for as long as its connection allows, and a little longer. */
-const silenceMarginMs = 30_000;
 
 export async function forwardCall(
   context: GatewayContext,
@@ -55,62 +40,51 @@ export async function forwardCall(
   }
 }
 
-export class CallInProgress implements OngoingCall {
+class CallInProgress implements OngoingCall, StreamedCall {
   readonly #context: GatewayContext;
   readonly #given: AdmittedRequest;
+  readonly #attempts: CallAttempts;
   readonly #left = new Cancellation();
   /** Ends the request to the provider. */
   readonly #cut = new Cancellation();
   readonly #onClose = () => this.#left.cancel();
   readonly #onHalfClose = () => {
     this.#left.cancel();
-    this.#relay?.leave();
+    this.#stream?.relay.leave();
   };
-  readonly #earlier: EarlierAttempts;
-  #settled: Promise<SettledCall> | undefined;
   #resolveSettled: () => void = () => undefined;
   readonly #hasSettled = new Promise<void>((resolve) => {
     this.#resolveSettled = resolve;
   });
-  #relay: Relay | undefined;
-  /** Set for a stream whose hold is increased while it lasts. */
-  #heldTokens: (() => number) | undefined;
-  #connection: Connection | undefined;
-  #attempts = 0;
-  #isAnswered = false;
+  #settled: Promise<SettledCall> | undefined;
+  #stream: CallStream | undefined;
   #isStopping = false;
-  /** Set once a response is streamed. */
-  #streamUsage: StreamUsage | undefined;
 
   constructor(context: GatewayContext, given: AdmittedRequest) {
     this.#context = context;
     this.#given = given;
-    this.#earlier = new EarlierAttempts(given, context.increaseHold);
+    this.#attempts = new CallAttempts(given, context.increaseHold);
     const { socket } = given.request;
+    socket.once('close', this.#onClose);
     // Most clients that close their sending side have left. With `drain` nothing is lost by finding out at the next write.
-    const isClosing = given.plan.settings.onAbort === 'close';
-    if (isClosing) {
-      this.#left.onCancel(() => this.#cutUnanswered());
+    if (this.#isClosing) {
       socket.once('end', this.#onHalfClose);
     }
-    socket.once('close', this.#onClose);
     // The client may have left during the admission.
-    if (socket.destroyed || (isClosing && socket.readableEnded)) {
+    if (socket.destroyed || (this.#isClosing && socket.readableEnded)) {
       this.#left.cancel();
     }
   }
 
-  /** Ends a request whose response has not started. A response that has started is ended by those who read it. */
-  #cutUnanswered(): void {
-    if (!this.#isAnswered) {
-      this.#cut.cancel();
-    }
+  /** True if the call ends once its client has left. */
+  get #isClosing(): boolean {
+    return this.#given.plan.settings.onAbort === 'close';
   }
 
   async cut(): Promise<void> {
     this.#isStopping = true;
     this.#left.cancel();
-    await this.#relay?.cut();
+    await this.#stream?.relay.cut();
     this.#cut.cancel();
     await this.settled();
   }
@@ -122,10 +96,10 @@ export class CallInProgress implements OngoingCall {
   status(): CallStatus {
     return statusOf(this.#given, {
       state: this.#state(),
-      connection: this.#connection,
-      attempts: this.#attempts,
-      heldTokens: this.#heldTokens?.(),
-      usage: this.#streamUsage,
+      connection: this.#attempts.connection,
+      attempts: this.#attempts.count,
+      heldTokens: this.#stream?.heldTokens?.(),
+      usage: this.#stream?.usage,
     });
   }
 
@@ -136,12 +110,16 @@ export class CallInProgress implements OngoingCall {
     if (this.#context.drains.has(this)) {
       return 'draining';
     }
-    return this.#streamUsage === undefined ? 'waiting' : 'streaming';
+    return this.#stream === undefined ? 'waiting' : 'streaming';
   }
 
   async forward(): Promise<Reply | StreamedReply> {
     const { plan, operation, request, admitted } = this.#given;
     const { client, connections, metrics } = this.#context;
+    const cutUnanswered = () => this.#cut.cancel();
+    if (this.#isClosing) {
+      this.#left.onCancel(cutUnanswered);
+    }
     const result = await attemptCall(
       { client, connections, countAttempt: metrics.attempt },
       plan.candidates,
@@ -150,19 +128,14 @@ export class CallInProgress implements OngoingCall {
         pathFor: (connection) => providerPath(connection, operation),
         headers: request.headers,
         bodyFor: (connection) => bodyOf(plan, connection, outputCap(plan, admitted)),
-        onAttempt: (connection) => {
-          this.#connection = connection;
-          this.#attempts += 1;
-        },
-        mayBeCharged: (failure) => this.#earlier.mayBeCharged(failure),
-        onDiscarded: (failure) => this.#earlier.add(failure),
-        onUnanswered: () => this.#earlier.addUnanswered(),
-        coverAnother: () => this.#earlier.coverAnother(),
+        observer: this.#attempts,
         cut: this.#cut,
       },
       // A client that leaves before the first byte ends the retries, and not the attempt in progress.
       this.#left,
     );
+    // A response that has started is ended by those who read it.
+    this.#left.off(cutUnanswered);
     // Nothing is sent again.
     dropBytes(plan.call);
     this.#given.memory.release();
@@ -170,10 +143,11 @@ export class CallInProgress implements OngoingCall {
       await this.settle({ ...nothingReceived, status: this.#hasLeft ? 'cancelled' : 'failed' });
       throw this.#isStopping ? stoppingError() : unreachableError(result);
     }
-    this.#isAnswered = true;
-    return isEventStream(result.response) && result.response.status < 300
-      ? this.#stream(result)
-      : this.#plain(result);
+    if (!isEventStream(result.response) || result.response.status >= 300) {
+      return this.#plain(result);
+    }
+    this.#stream = streamCall(this.#context, this.#given, result, this);
+    return this.#stream.reply;
   }
 
   /** True if the client has left by itself. */
@@ -187,31 +161,14 @@ export class CallInProgress implements OngoingCall {
     return this.#settled;
   }
 
-  #usageOf(outcome: CallOutcome): { readonly settled: SettledUsage; readonly toolNanos: bigint } {
-    const { plan, admitted } = this.#given;
-    const maxOutputTokens = outputCap(plan, admitted);
-    let { toolNanos } = this.#earlier;
-    const bounds = {
-      ...inputBoundOf(plan),
-      inputGrows: plan.input.hasUnseen,
-      serverTools: plan.service.searches,
-      maxOutputTokens,
-      heldOutputTokens: this.#heldTokens?.() ?? maxOutputTokens,
-      unseenOutputTokens: plan.predictedTokens,
-      chargedTools: (usage: CallUsage) => {
-        const charges = toolChargesOf(plan.price, plan.tools, outcome, usage);
-        toolNanos += charges.nanos;
-        return charges.units;
-      },
-    };
-    return { settled: settledUsage(outcome, bounds, this.#earlier.usage), toolNanos };
+  chargesOf(outcome: CallOutcome): CallCharges {
+    return chargesOf(this.#given, outcome, this.#attempts, this.#stream?.heldTokens?.());
   }
 
   async #settleNow(outcome: CallOutcome): Promise<SettledCall> {
-    const { plan, operation, admitted, caller, attribution, request, startedMs, release } = this.#given;
+    const { plan, operation, admitted, caller, request, release } = this.#given;
     const { settlements, storedResponses, ratios, outputs, inProgress } = this.#context;
-    const { settled, toolNanos } = this.#usageOf(outcome);
-    const { fields, attempts, isFree, marks } = settled;
+    const charges = this.chargesOf(outcome);
     if (outcome.isFinal && outcome.usage !== undefined) {
       const subject = { orgId: caller.tenantId, keyId: caller.keyId, model: plan.model };
       outputs.learn(subject, outcome.usage.outputTokens);
@@ -225,34 +182,7 @@ export class CallInProgress implements OngoingCall {
       storedResponses.add(caller, responseId);
     }
     try {
-      const settlement: Settlement = {
-        orgId: caller.tenantId,
-        keyId: caller.keyId,
-        runId: admitted.runId,
-        isStored: admitted.isStored,
-        decisionId: admitted.decisionId,
-        priceVersion: admitted.priceVersion,
-        model: plan.model,
-        attribution: admitted.chainId === null ? attribution : { chain_id: admitted.chainId, ...attribution },
-        depth: admitted.depth,
-        admittedAtMs: request.now.getTime(),
-        body: {
-          status: outcome.status,
-          ...plan.service.stated,
-          // Stated with the hold, so that it must not be left out here.
-          ...(plan.service.charged.cache_write_1h_tokens !== undefined && { cache_write_1h_tokens: 0 }),
-          ...fields,
-          ...servedModelOf(outcome, plan.model),
-          ...(attempts !== undefined && { attempts }),
-          // Zero tokens would be taken for missing usage, and posted at the held amount.
-          ...(isFree && { cost_usd: '0' }),
-          latency_ms: Math.max(0, Math.round(performance.now() - startedMs)),
-        },
-        marks,
-        ...(toolNanos > 0n && { toolUsd: formatUsd(toolNanos) }),
-        ...(responseId !== undefined && { responseId }),
-        ...(isFree && toolNanos === 0n && outcome.status !== 'succeeded' && { releasesKey: true }),
-      };
+      const settlement = settlementOf(this.#given, outcome, charges, responseId);
       return await settlements.settle(settlement, admitted.heldNanos);
     } finally {
       request.socket.removeListener('close', this.#onClose);
@@ -263,11 +193,11 @@ export class CallInProgress implements OngoingCall {
     }
   }
 
-  async #plain(result: Extract<AttemptsResult, { kind: 'response' }>) {
+  async #plain(result: ReceivedResponse): Promise<Reply | StreamedReply> {
     const { operation, plan } = this.#given;
     const { response, attempts, connection, redaction } = result;
     const { status, body } = response;
-    const cancellation = plan.settings.onAbort === 'close' ? this.#left : undefined;
+    const cancellation = this.#isClosing ? this.#left : undefined;
     const total = setTimeout(() => body.destroy(), connection.timeouts.totalMs);
     const read = await readAll(body, this.#context.responseBytesMax, cancellation);
     clearTimeout(total);
@@ -309,62 +239,6 @@ export class CallInProgress implements OngoingCall {
       ? { status, headers, body: text }
       : { status, headers, body: Readable.from([bytes], { objectMode: false }) };
   }
-
-  #stream(result: Extract<AttemptsResult, { kind: 'response' }>): StreamedReply {
-    const { response, attempts, connection, redaction } = result;
-    const { operation, plan, admitted } = this.#given;
-    const format = operation.format.response;
-    const bound = coversOutput(plan, admitted) ? bytesOf : scoreBoundOf(plan.model);
-    const usage = format.readStream(bound, plan.call.choices);
-    this.#streamUsage = usage;
-    const { timeouts } = connection;
-    const coverage = this.#context.coverage({ orgId: this.#given.caller.tenantId, plan, admitted }, usage);
-    this.#heldTokens = coverage?.heldTokens;
-    const { choices, includesUsage } = plan.call;
-    const open = format.openStream({ choices, includesUsage, mayTruncate: coverage !== undefined });
-    this.#context.metrics.streamOpened();
-    const outcomeOf = (end: StreamEnd, isBehind: boolean) => {
-      if (response.isEncoded || response.body.isUndecodable) {
-        usage.markUnread();
-      }
-      const isSeen = !usage.isUnread && !usage.isReasoningHidden;
-      return streamOutcome(end, usage, isSeen && !isBehind && plan.showsOutput);
-    };
-    const dropUsageChunk = addsUsageChunk(plan.call);
-    const relay = relayStream({
-      source: response.body,
-      filter: redaction.filter(createRelayFilter({ usage, open, format, bound, dropUsageChunk })),
-      totalMs: timeouts.totalMs,
-      drainMs,
-      mayDrain: () => plan.settings.onAbort === 'drain' && this.#context.drains.tryTake(this),
-      // Output that has ended needs no larger hold: its usage follows.
-      ...(coverage !== undefined && { cover: () => (open.isOutputEnded ? undefined : coverage.cover()) }),
-      endingOf: (end, isBehind) =>
-        redaction.text(endingOf(end, open, () => this.#usageOf(outcomeOf(end, isBehind)).settled.usage)),
-      onEnd: async (end, isBehind) => {
-        this.#context.metrics.streamClosed();
-        this.#context.drains.release(this);
-        // The last tokens of other streams come first: many streams may end together.
-        const turn = this.#context.metrics.hasStreams() ? this.#context.turns.next() : undefined;
-        if (turn !== undefined) {
-          await turn;
-        }
-        await this.settle(outcomeOf(end, isBehind));
-      },
-    });
-    this.#relay = relay;
-    return {
-      status: response.status,
-      headers: callHeaders(this.#given, response, attempts),
-      body: relay.body,
-      silentMsMax: timeouts.idleMs + silenceMarginMs,
-    };
-  }
-}
-
-/** Returns the field of the run for a response that names another model than the call. A name that cannot be stored is left out. */
-function servedModelOf({ servedModel: name }: CallOutcome, called: string): { served_model?: string } {
-  return name === undefined || name === called || !isLabel(name) ? {} : { served_model: name };
 }
 
 const nothingReceived = {

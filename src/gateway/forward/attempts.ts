@@ -25,18 +25,24 @@ export interface ForwardedCall {
   readonly headers: IncomingHttpHeaders;
   /** Returns the body for a connection; the fields for a maximum differ between providers. */
   bodyFor(connection: Connection): Buffer | undefined;
-  /** Called before each attempt. */
-  onAttempt?(connection: Connection): void;
-  /** Returns true if the provider may charge for a response that is an error. */
-  mayBeCharged?(failure: FailedAttempt): boolean;
-  /** Called with each response that is not passed on: it may report usage. */
-  onDiscarded?(failure: FailedAttempt): void;
-  /** Called for each attempt that the provider may charge for although it sent no response. */
-  onUnanswered?(): void;
-  /** Called before another attempt follows such an attempt. Resolves to false if the cost of both cannot be held. */
-  coverAnother?(): Promise<boolean>;
+  /** Undefined for a call that no provider charges for. */
+  readonly observer?: AttemptObserver;
   /** Ends the attempt in progress, because the process stops. */
   readonly cut?: Cancellation;
+}
+
+/** Accounts for the attempts of a call that costs money. */
+export interface AttemptObserver {
+  /** Called before each attempt. */
+  begin(connection: Connection): void;
+  /** Returns true if the provider may charge for a response that is an error. */
+  mayBeCharged(failure: FailedAttempt): boolean;
+  /** Called with each response that is not passed on: it may report usage. */
+  addDiscarded(failure: FailedAttempt): void;
+  /** Called for each attempt that the provider may charge for although it sent no response. */
+  addUnanswered(): void;
+  /** Called before another attempt follows such an attempt. Resolves to false if the cost of both cannot be held. */
+  coverAnother(): Promise<boolean>;
 }
 
 /** A response that is an error, with what was read of its body. */
@@ -46,15 +52,17 @@ export interface FailedAttempt {
   readonly bytes: Buffer;
 }
 
+export interface ReceivedResponse {
+  readonly kind: 'response';
+  readonly connection: Connection;
+  readonly response: ProviderResponse;
+  /** Removes the key that was sent. */
+  readonly redaction: KeyRedaction;
+  readonly attempts: number;
+}
+
 export type AttemptsResult =
-  | {
-      readonly kind: 'response';
-      readonly connection: Connection;
-      readonly response: ProviderResponse;
-      /** Removes the key that was sent. */
-      readonly redaction: KeyRedaction;
-      readonly attempts: number;
-    }
+  | ReceivedResponse
   | {
       readonly kind: 'unreachable';
       readonly isTimeout: boolean;
@@ -109,11 +117,11 @@ export async function attemptCall(
       const { connection: failed, response } = last;
       const { bytes, isWhole } = await readDiscarded(response);
       const failure = { connection: failed, response, bytes };
-      if (call.mayBeCharged?.(failure) === true && (await call.coverAnother?.()) === false) {
+      if (call.observer?.mayBeCharged(failure) === true && !(await call.observer.coverAnother())) {
         return { ...last, response: { ...response, body: receivedBody(bytes, isWhole) } };
       }
-      call.onDiscarded?.(failure);
-    } else if (last.mayBeCharged && (await call.coverAnother?.()) === false) {
+      call.observer?.addDiscarded(failure);
+    } else if (last.mayBeCharged && (await call.observer?.coverAnother()) === false) {
       return last;
     }
     last = await attemptOnce(deps, connection, call, attempt);
@@ -130,7 +138,7 @@ async function attemptOnce(
   call: ForwardedCall,
   attempts: number,
 ): Promise<AttemptsResult> {
-  call.onAttempt?.(connection);
+  call.observer?.begin(connection);
   const send = (apiKey: string) => {
     const request = {
       connection,
@@ -177,7 +185,7 @@ async function attemptOnce(
     connections.failed(connection.id, { reason: reasonOf(error, isTimeout) });
     countAttempt('unreachable');
     if (mayBeCharged) {
-      call.onUnanswered?.();
+      call.observer?.addUnanswered();
     }
     return { kind: 'unreachable', isTimeout, mayBeCharged, attempts };
   }

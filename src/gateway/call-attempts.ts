@@ -1,21 +1,24 @@
-/** Attempts of a call before its response that its provider may charge for: their usage, and whether the hold covers another attempt. */
-import { kindOf } from '../capabilities/integration/connections/index.ts';
+/** The attempts of a call: the latest connection, the usage of those without a response, and whether the hold covers another one. */
+import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
 import { formatUsd } from '../kernel/money.ts';
 import type { DiscardedUsage } from '../kernel/providers/call-end.ts';
 import { type CallUsage, noUsage } from '../kernel/providers/call-usage.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
-import type { FailedAttempt } from './forward/attempts.ts';
+import type { AttemptObserver, FailedAttempt } from './forward/attempts.ts';
 import { type IncreaseHold, outputCap } from './hold-coverage.ts';
 import { attemptCost, inputBoundOf } from './plan-call.ts';
 import { parsed } from './stream/received-text.ts';
 
-export class EarlierAttempts {
+export class CallAttempts implements AttemptObserver {
   readonly #given: AdmittedRequest;
   readonly #increaseHold: IncreaseHold;
   #usage: DiscardedUsage = { attempts: [], isEstimated: false };
   #toolNanos = 0n;
   /** The most that all attempts so far may cost. */
   #boundNanos: bigint;
+  /** The connection of the last attempt; undefined before the first one. */
+  connection: Connection | undefined;
+  count = 0;
 
   constructor(given: AdmittedRequest, increaseHold: IncreaseHold) {
     this.#given = given;
@@ -23,6 +26,7 @@ export class EarlierAttempts {
     this.#boundNanos = attemptCost(given.plan, outputCap(given.plan, given.admitted));
   }
 
+  /** The usage of the attempts before the response. */
   get usage(): DiscardedUsage {
     return this.#usage;
   }
@@ -32,12 +36,17 @@ export class EarlierAttempts {
     return this.#toolNanos;
   }
 
+  begin(connection: Connection): void {
+    this.connection = connection;
+    this.count += 1;
+  }
+
   mayBeCharged({ connection, response, bytes }: FailedAttempt): boolean {
     const answer = parsed(bytes.toString('utf8'));
     return this.#usageIn(answer) !== undefined || kindOf(connection).mayChargeFailure(response, answer);
   }
 
-  add(failure: FailedAttempt): void {
+  addDiscarded(failure: FailedAttempt): void {
     const usage = this.#usageIn(parsed(failure.bytes.toString('utf8')));
     if (usage !== undefined) {
       this.#usage = { ...this.#usage, attempts: [...this.#usage.attempts, usage] };

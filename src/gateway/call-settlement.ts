@@ -1,0 +1,85 @@
+/** The settlement of a call: what its outcome is charged, and what the settlement says. */
+import { performance } from 'node:perf_hooks';
+import { formatUsd } from '../kernel/money.ts';
+import { type CallOutcome, type SettledUsage, settledUsage } from '../kernel/providers/call-end.ts';
+import type { CallUsage } from '../kernel/providers/call-usage.ts';
+import type { AdmittedRequest } from './admitted-request.ts';
+import type { CallAttempts } from './call-attempts.ts';
+import { toolChargesOf } from './call-tools.ts';
+import { outputCap } from './hold-coverage.ts';
+import { isLabel } from './parse-call.ts';
+import { inputBoundOf } from './plan-call.ts';
+import type { Settlement } from './settle/settlement.ts';
+
+export interface CallCharges {
+  readonly settled: SettledUsage;
+  /** The cost of tools that the price does not have. */
+  readonly toolNanos: bigint;
+}
+
+/** `heldTokens`: the output that the hold covers now, if it grows. */
+export function chargesOf(
+  { plan, admitted }: AdmittedRequest,
+  outcome: CallOutcome,
+  earlier: CallAttempts,
+  heldTokens: number | undefined,
+): CallCharges {
+  const maxOutputTokens = outputCap(plan, admitted);
+  let { toolNanos } = earlier;
+  const bounds = {
+    ...inputBoundOf(plan),
+    inputGrows: plan.input.hasUnseen,
+    serverTools: plan.service.searches,
+    maxOutputTokens,
+    heldOutputTokens: heldTokens ?? maxOutputTokens,
+    unseenOutputTokens: plan.predictedTokens,
+    chargedTools: (usage: CallUsage) => {
+      const charges = toolChargesOf(plan.price, plan.tools, outcome, usage);
+      toolNanos += charges.nanos;
+      return charges.units;
+    },
+  };
+  return { settled: settledUsage(outcome, bounds, earlier.usage), toolNanos };
+}
+
+export function settlementOf(
+  { plan, admitted, caller, attribution, request, startedMs }: AdmittedRequest,
+  outcome: CallOutcome,
+  { settled, toolNanos }: CallCharges,
+  responseId: string | undefined,
+): Settlement {
+  const { fields, attempts, isFree, marks } = settled;
+  return {
+    orgId: caller.tenantId,
+    keyId: caller.keyId,
+    runId: admitted.runId,
+    isStored: admitted.isStored,
+    decisionId: admitted.decisionId,
+    priceVersion: admitted.priceVersion,
+    model: plan.model,
+    attribution: admitted.chainId === null ? attribution : { chain_id: admitted.chainId, ...attribution },
+    depth: admitted.depth,
+    admittedAtMs: request.now.getTime(),
+    body: {
+      status: outcome.status,
+      ...plan.service.stated,
+      // Stated with the hold, so that it must not be left out here.
+      ...(plan.service.charged.cache_write_1h_tokens !== undefined && { cache_write_1h_tokens: 0 }),
+      ...fields,
+      ...servedModelOf(outcome, plan.model),
+      ...(attempts !== undefined && { attempts }),
+      // Zero tokens would be taken for missing usage, and posted at the held amount.
+      ...(isFree && { cost_usd: '0' }),
+      latency_ms: Math.max(0, Math.round(performance.now() - startedMs)),
+    },
+    marks,
+    ...(toolNanos > 0n && { toolUsd: formatUsd(toolNanos) }),
+    ...(responseId !== undefined && { responseId }),
+    ...(isFree && toolNanos === 0n && outcome.status !== 'succeeded' && { releasesKey: true }),
+  };
+}
+
+/** Returns the field of the run for a response that names another model than the call. A name that cannot be stored is left out. */
+function servedModelOf({ servedModel: name }: CallOutcome, called: string): { served_model?: string } {
+  return name === undefined || name === called || !isLabel(name) ? {} : { served_model: name };
+}

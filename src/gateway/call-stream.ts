@@ -1,0 +1,82 @@
+/** The streamed response of a call: relayed to the client, read for its usage, and settled at its end. */
+import type { CallOutcome } from '../kernel/providers/call-end.ts';
+import type { StreamedReply } from '../platform/http/message/reply.ts';
+import type { AdmittedRequest } from './admitted-request.ts';
+import { addsUsageChunk } from './body-to-send.ts';
+import { callHeaders } from './call-headers.ts';
+import type { CallCharges } from './call-settlement.ts';
+import type { ReceivedResponse } from './forward/attempts.ts';
+import type { GatewayContext } from './gateway-context.ts';
+import { coversOutput } from './hold-coverage.ts';
+import { scoreBoundOf } from './output-score.ts';
+import { createRelayFilter } from './stream/relay-filter.ts';
+import { relayStream, type StreamEnd } from './stream/relay-stream.ts';
+import { endingOf, streamOutcome } from './stream/stream-outcome.ts';
+import { bytesOf } from './usage/output-bound.ts';
+
+/** Time to read the rest of a response after its client has left. */
+const drainMs = 30_000;
+/** A stream may be silent for as long as its connection allows, and a little longer. */
+const silenceMarginMs = 30_000;
+
+/** The call that is streamed: it takes a place among the drains, and is settled at the end. */
+export interface StreamedCall {
+  settle(outcome: CallOutcome): Promise<unknown>;
+  chargesOf(outcome: CallOutcome): CallCharges;
+}
+
+export type CallStream = ReturnType<typeof streamCall>;
+
+export function streamCall(
+  { coverage: coverageOf, metrics, drains, turns }: GatewayContext,
+  given: AdmittedRequest,
+  { response, attempts, connection, redaction }: ReceivedResponse,
+  call: StreamedCall,
+) {
+  const { operation, plan, admitted, caller } = given;
+  const format = operation.format.response;
+  const bound = coversOutput(plan, admitted) ? bytesOf : scoreBoundOf(plan.model);
+  const usage = format.readStream(bound, plan.call.choices);
+  const { timeouts } = connection;
+  const coverage = coverageOf({ orgId: caller.tenantId, plan, admitted }, usage);
+  const { choices, includesUsage } = plan.call;
+  const open = format.openStream({ choices, includesUsage, mayTruncate: coverage !== undefined });
+  metrics.streamOpened();
+  const outcomeOf = (end: StreamEnd, isBehind: boolean) => {
+    if (response.isEncoded || response.body.isUndecodable) {
+      usage.markUnread();
+    }
+    const isSeen = !usage.isUnread && !usage.isReasoningHidden;
+    return streamOutcome(end, usage, isSeen && !isBehind && plan.showsOutput);
+  };
+  const dropUsageChunk = addsUsageChunk(plan.call);
+  const relay = relayStream({
+    source: response.body,
+    filter: redaction.filter(createRelayFilter({ usage, open, format, bound, dropUsageChunk })),
+    totalMs: timeouts.totalMs,
+    drainMs,
+    mayDrain: () => plan.settings.onAbort === 'drain' && drains.tryTake(call),
+    // Output that has ended needs no larger hold: its usage follows.
+    ...(coverage !== undefined && { cover: () => (open.isOutputEnded ? undefined : coverage.cover()) }),
+    endingOf: (end, isBehind) =>
+      redaction.text(endingOf(end, open, () => call.chargesOf(outcomeOf(end, isBehind)).settled.usage)),
+    onEnd: async (end, isBehind) => {
+      metrics.streamClosed();
+      drains.release(call);
+      // The last tokens of other streams come first: many streams may end together.
+      const turn = metrics.hasStreams() ? turns.next() : undefined;
+      if (turn !== undefined) {
+        await turn;
+      }
+      await call.settle(outcomeOf(end, isBehind));
+    },
+  });
+  const reply: StreamedReply = {
+    status: response.status,
+    headers: callHeaders(given, response, attempts),
+    body: relay.body,
+    silentMsMax: timeouts.idleMs + silenceMarginMs,
+  };
+  // The held tokens are undefined if the hold does not grow.
+  return { reply, relay, usage, heldTokens: coverage?.heldTokens };
+}
