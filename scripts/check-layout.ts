@@ -1,12 +1,13 @@
 /**
- * Checks the layout of capability folders, circular imports between folders, random values without a fixed seed in tests, and
- * migrations.
+ * Checks the layout of capability folders, circular imports between folders, random values without a fixed seed in tests, long lines
+ * of markup, and migrations.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../src/config/version.ts';
 import { readMigrations } from '../src/platform/db/migration-files.ts';
 import { findFolderCycles } from './folder-cycles.ts';
+import { findLongLines } from './long-lines.ts';
 import { migrationProblems } from './migration-rules.ts';
 import { findRandomDraws } from './random-draws.ts';
 import { findLastRelease, releasedMigrations } from './release/last-release.ts';
@@ -54,6 +55,13 @@ for (const folder of ['src', 'packages', 'test']) {
     if (isTest && !mayDraw.includes(path)) {
       problems.push(...findRandomDraws(readFileSync(path, 'utf8')).map((problem) => `${path}, ${problem}`));
     }
+  }
+}
+
+for (const file of readdirSync('src/console', { recursive: true, encoding: 'utf8' })) {
+  if (file.endsWith('.ts')) {
+    const path = join('src/console', file);
+    problems.push(...findLongLines(readFileSync(path, 'utf8')).map((problem) => `${path}, ${problem}`));
   }
 }
 

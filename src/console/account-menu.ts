@@ -4,6 +4,7 @@ import type { Credential } from '../platform/http/routes/access.ts';
 import type { Api } from './api.ts';
 import { capitalized } from './format.ts';
 import { html, type Markup } from './html.ts';
+import { hiddenInputs } from './inputs.ts';
 import type { VisitedOrg } from './screen.ts';
 
 export interface Account {
@@ -40,7 +41,8 @@ export interface AccountMenu {
 /** A `details` element, so that it opens without JavaScript. */
 export function accountMenu({ account, orgName, theme, back, signOut }: AccountMenu): Markup {
   const { name, role, sessions } = account;
-  return html`<details class="account"><summary class="account-open"><span class="hidden">Account: </span><span class="account-name">${name}</span> <span class="role">${role}</span></summary>
+  return html`<details class="account"><summary class="account-open">
+<span class="hidden">Account: </span><span class="account-name">${name}</span> <span class="role">${role}</span></summary>
 <div class="account-box"><p><span class="quiet">Signed in as</span> <strong>${name}</strong></p>
 <dl><div class="account-fact"><dt>Role</dt><dd>${role}</dd></div><div class="account-fact"><dt>Organization</dt><dd>${orgName}</dd></div></dl>
 ${themeSwitch(theme, back)}
@@ -51,5 +53,7 @@ ${sessions !== undefined && html`<p class="account-end"><a href="${sessions}">Se
 const themeNames: Readonly<Record<Theme, string>> = { auto: 'System', light: 'Light', dark: 'Dark' };
 
 function themeSwitch(theme: Theme, back: string): Markup {
-  return html`<form method="post" action="/console/theme" class="themes" aria-label="Theme"><input type="hidden" name="back" value="${back}">${themes.map((name) => html`<button name="theme" value="${name}" aria-pressed="${name === theme ? 'true' : 'false'}">${themeNames[name]}</button>`)}</form>`;
+  const button = (name: Theme) =>
+    html`<button name="theme" value="${name}" aria-pressed="${name === theme ? 'true' : 'false'}">${themeNames[name]}</button>`;
+  return html`<form method="post" action="/console/theme" class="themes" aria-label="Theme">${hiddenInputs({ back })}${themes.map(button)}</form>`;
 }

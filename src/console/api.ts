@@ -53,6 +53,33 @@ export interface Listed<Item> {
   readonly next_cursor: string | null;
 }
 
+export interface ListPages<Item> {
+  readonly data: readonly Item[];
+  /** False if the list has more pages. */
+  readonly isComplete: boolean;
+}
+
+/** Reads the pages of a list in order, until there are no more or those read are enough. */
+export async function readPages<Item>(
+  read: (cursor: string | undefined) => Promise<Listed<Item> | ApiFailure>,
+  isEnough: (items: readonly Item[], pages: number) => boolean = () => false,
+): Promise<ListPages<Item> | ApiFailure> {
+  const data: Item[] = [];
+  let cursor: string | undefined;
+  for (let pages = 0; !isEnough(data, pages); pages += 1) {
+    const listed = await read(cursor);
+    if (listed instanceof ApiFailure) {
+      return listed;
+    }
+    data.push(...listed.data);
+    if (listed.next_cursor === null) {
+      return { data, isComplete: true };
+    }
+    cursor = listed.next_cursor;
+  }
+  return { data, isComplete: false };
+}
+
 /** A page that gets the same path twice makes one request. */
 export interface Api {
   /** For data that the page requires: an error response is thrown, and shown as an error page. */

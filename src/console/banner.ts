@@ -11,13 +11,16 @@ interface Banner {
 export function bannerOf({ support, session, org, expiresAt }: Credential, timezone: string): Banner {
   if (support !== undefined) {
     return {
-      banner: html`<aside class="banner" aria-label="Support access"><p><strong>Support session.</strong> Operator <code>${support.operatorKeyId}</code> has access until ${time(expiresAt?.toISOString(), timezone)}: “${support.reason}”. All activity is recorded.</p></aside>`,
+      banner: html`<aside class="banner" aria-label="Support access"><p><strong>Support session.</strong> Operator
+<code>${support.operatorKeyId}</code> has access until ${time(expiresAt?.toISOString(), timezone)}: “${support.reason}”.
+All activity is recorded.</p></aside>`,
       signOut: '/console/support/leave',
     };
   }
   if (session?.actor === 'operator' && org !== null) {
     return {
-      banner: html`<aside class="banner" aria-label="Operator"><p><strong>Operator session.</strong> You are viewing this organization as ${session.name}.</p></aside>`,
+      banner: html`<aside class="banner" aria-label="Operator"><p><strong>Operator session.</strong>
+You are viewing this organization as ${session.name}.</p></aside>`,
     };
   }
   return {};

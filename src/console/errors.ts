@@ -1,5 +1,6 @@
 /** Error pages. */
 import type { ApiFailure } from './api.ts';
+import { fieldErrorList } from './components.ts';
 import { html, type Markup } from './html.ts';
 
 const titles: Readonly<Record<string, string>> = {
@@ -30,10 +31,14 @@ const nextSteps: Readonly<Record<string, string>> = {
 
 export function errorBody(failure: ApiFailure, traceId: string): Markup {
   const { code, message, details, fields } = failure;
+  const nextStep =
+    nextSteps[code] === undefined
+      ? html`<p><a href="/console">Back to overview</a></p>`
+      : html`<p>${nextSteps[code]}</p><form method="post" action="/console/logout"><button class="button">Sign out</button></form>`;
   return html`<div class="heading"><h1>${errorTitle(code)}</h1></div>
 <section class="card"><p>${message}</p>
 ${details.required !== undefined && html`<p>Required scope: <code>${String(details.required)}</code></p>`}
-${fields.length > 0 && html`<ul>${fields.map((fieldError) => html`<li><code>${fieldError.field}</code>: ${fieldError.message}</li>`)}</ul>`}
+${fieldErrorList(fields)}
 <p class="quiet">Code <code>${code}</code>, trace <code>${traceId}</code>.</p>
-${nextSteps[code] === undefined ? html`<p><a href="/console">Back to overview</a></p>` : html`<p>${nextSteps[code]}</p><form method="post" action="/console/logout"><button class="button">Sign out</button></form>`}</section>`;
+${nextStep}</section>`;
 }

@@ -1,7 +1,9 @@
 /** The filters above a list: a GET form, so that the URL of a filtered list can be bookmarked and shared. */
+import { buttonTo } from './buttons.ts';
 import { humanize } from './format.ts';
-import { instantOf, type Option, optionsWith } from './forms.ts';
+import { instantOf, type Option, optionsWith, selectOptions } from './forms.ts';
 import { html, link, type Markup } from './html.ts';
+import { hiddenInputs, labeled } from './inputs.ts';
 
 export interface Filter {
   /** The name of the API's query parameter. */
@@ -39,25 +41,30 @@ export function filterBar(
   kept: readonly string[] = [],
 ): Markup | false {
   const all = [...filters, ...unlisted(filters, query, own)];
-  const keptValues = Object.fromEntries(kept.map((name) => [name, query.get(name) ?? '']));
+  const keptValues = Object.fromEntries(
+    kept.map((name) => [name, query.get(name) ?? '']).filter(([, value]) => value !== ''),
+  );
+  const usual = all.filter(({ isRare }) => !isRare);
   const rare = all.filter(({ isRare }) => isRare);
   const isFolded = rare.every(({ name }) => (query.get(name) ?? '') === '');
   return (
     all.length > 0 &&
-    html`<form method="get" action="${path}" class="filters" role="search" aria-label="Filters" data-submit-on-change>${Object.entries(keptValues).map(([name, value]) => value !== '' && html`<input type="hidden" name="${name}" value="${value}">`)}${filterFields(
-      all.filter(({ isRare }) => !isRare),
-      query,
-    )}
-${rare.length > 0 && html`<details class="more-filters"${!isFolded && html` open`}><summary>More filters</summary><div class="filters">${filterFields(rare, query)}</div></details>`}
-<button class="button">Apply</button>${isFiltered(query, own) && html`<a class="button" href="${link(path, keptValues)}">Clear filters</a>`}</form>`
+    html`<form method="get" action="${path}" class="filters" role="search" aria-label="Filters" data-submit-on-change>
+${hiddenInputs(keptValues)}${filterFields(usual, query)}
+${rare.length > 0 && moreFilters('More filters', !isFolded, filterFields(rare, query))}
+<button class="button">Apply</button>${isFiltered(query, own) && buttonTo(link(path, keptValues), 'Clear filters')}</form>`
   );
+}
+
+export function moreFilters(title: string, isOpen: boolean, fields: readonly Markup[]): Markup {
+  return html`<details class="more-filters"${isOpen && html` open`}><summary>${title}</summary>
+<div class="filters">${fields}</div></details>`;
 }
 
 /** The fields of filters, with their values in the address. */
 export function filterFields(filters: readonly Filter[], query: URLSearchParams): Markup[] {
-  return filters.map(
-    (filter) =>
-      html`<div class="field"><label for="filter-${filter.name}">${filter.label}</label>${control(filter, query.get(filter.name) ?? '')}</div>`,
+  return filters.map((filter) =>
+    labeled(`filter-${filter.name}`, filter.label, control(filter, query.get(filter.name) ?? '')),
   );
 }
 
@@ -66,11 +73,19 @@ function control(
   value: string,
 ): Markup {
   if (options === undefined) {
-    return html`<input type="${type}" id="filter-${name}" name="${name}" value="${value}" autocomplete="off"${suggestions.length > 0 && html` list="values-${name}"`}>${suggestions.length > 0 && html`<datalist id="values-${name}">${suggestions.map((option) => html`<option value="${option.value}"${option.label !== option.value && html` label="${option.label}"`}></option>`)}</datalist>`}`;
+    const input = html`<input type="${type}" id="filter-${name}" name="${name}" value="${value}" autocomplete="off"`;
+    return suggestions.length === 0
+      ? html`${input}>`
+      : html`${input} list="values-${name}">
+<datalist id="values-${name}">${suggestions.map(suggestion)}</datalist>`;
   }
   // A value of the address that is not among the options, such as one of another period, stays selected.
-  const shown = optionsWith(value, options);
-  return html`<select id="filter-${name}" name="${name}"><option value="">${all}</option>${shown.map((option) => html`<option value="${option.value}"${option.value === value && html` selected`}>${option.label}</option>`)}</select>`;
+  const shown = selectOptions(optionsWith(value, options), value);
+  return html`<select id="filter-${name}" name="${name}"><option value="">${all}</option>${shown}</select>`;
+}
+
+function suggestion({ value, label }: Option): Markup {
+  return html`<option value="${value}"${label !== value && html` label="${label}"`}></option>`;
 }
 
 /** The query for the API. A filter that the API does not know is passed on, so that the API rejects it. */

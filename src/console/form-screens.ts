@@ -3,9 +3,12 @@
 import { randomUUID } from 'node:crypto';
 import type { OperationId, Responses } from '../contract/views/responses.ts';
 import { ApiFailure } from './api.ts';
-import { heading, onceField, panel, requirement } from './components.ts';
+import { buttonTo } from './buttons.ts';
+import { heading, panel, requirement } from './components.ts';
 import { bodyOf, type Field, form, formAsText, type Values, valuesOf } from './forms.ts';
 import { html, link, type Markup, type Part } from './html.ts';
+import { codeList } from './inline.ts';
+import { onceField } from './inputs.ts';
 import { operationOf, pathOf } from './operations.ts';
 import type { Outcome } from './outcomes.ts';
 import {
@@ -108,7 +111,9 @@ ${result !== undefined && html`<div role="status">${result}</div>`}${await below
     return view(
       title,
       html`${heading(title, undefined, subject(visit, intro))}
-${panel(html`<p class="note">${requirement(denied)}</p>${values !== undefined && formAsText(await page.fields(visit), values)}<div class="form-end"><a class="button" href="${pathOf(back, visit.params)}">Back</a></div>`)}${await below(visit, values)}`,
+${panel(html`<p class="note">${requirement(denied)}</p>
+${values !== undefined && formAsText(await page.fields(visit), values)}
+<div class="form-end">${buttonTo(pathOf(back, visit.params), 'Back')}</div>`)}${await below(visit, values)}`,
       values === undefined ? denied.status : 200,
     );
   }
@@ -186,9 +191,7 @@ function aboutForm(failure: ApiFailure): ApiFailure {
 /** Shows the path parameters, which name the edited resource, above the intro. */
 function subject({ params }: ScreenVisit, intro: Part): Part {
   const names = Object.values(params);
-  return names.length === 0
-    ? intro
-    : html`${names.map((name) => html`<code>${name}</code> `)}${intro !== undefined && html`<br>${intro}`}`;
+  return names.length === 0 ? intro : html`${codeList(names)}${intro !== undefined && html`<br>${intro}`}`;
 }
 
 /** Reads initial values from the query, so that links can prefill a form. */

@@ -4,9 +4,11 @@
  */
 import { Temporal } from 'temporal-polyfill';
 import type { ApiFailure, FieldError } from './api.ts';
-import { alert, hiddenInput, onceInput } from './components.ts';
+import { buttonTo } from './buttons.ts';
+import { alert } from './components.ts';
 import { html, type Markup, type Part } from './html.ts';
-import { type Option, type OptionGroup, optionGroups } from './option-groups.ts';
+import { hiddenInput, onceInput } from './inputs.ts';
+import { checkBox, type Option, type OptionGroup, optionGroups } from './option-groups.ts';
 
 export type { Option } from './option-groups.ts';
 
@@ -88,7 +90,8 @@ export function form(options: FormOptions): Markup {
   return html`<form method="post" action="${action}" class="form">${onceInput(once)}
 ${failure !== undefined && alert(failure.fields.length > 0 ? 'Check the highlighted fields.' : failure.message, others)}
 ${fields.map((field) => fieldOf(field, values, fieldErrors))}
-<div class="form-end"><button class="button ${isDestructive ? 'danger' : 'primary'}">${submit}</button>${cancel !== undefined && html`<a class="button" href="${cancel}">Cancel</a>`}${more}</div></form>`;
+<div class="form-end"><button class="button ${isDestructive ? 'danger' : 'primary'}">${submit}</button>
+${cancel !== undefined && buttonTo(cancel, 'Cancel')}${more}</div></form>`;
 }
 
 /** The form, read-only. */
@@ -117,16 +120,30 @@ function fieldOf(field: Field, values: Values, allErrors: readonly FieldError[])
   const describedBy = [help !== undefined && `${id}-help`, isInvalid && `${id}-fault`]
     .filter(Boolean)
     .join(' ');
-  const common = html`id="${id}" name="${name}"${describedBy !== '' && html` aria-describedby="${describedBy}"`}${isInvalid && html` aria-invalid="true"`}${required && html` required`}${field.suggestions !== undefined && html` list="${id}-list"`}`;
-  const notes = html`${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}${isInvalid && html`<p class="fault" id="${id}-fault">${[...new Set(fieldErrors.map(({ message }) => message))].join(' ')}</p>`}`;
+  const common = [
+    html`id="${id}" name="${name}"`,
+    describedBy !== '' && html` aria-describedby="${describedBy}"`,
+    isInvalid && html` aria-invalid="true"`,
+    required && html` required`,
+    field.suggestions !== undefined && html` list="${id}-list"`,
+  ];
+  const messages = [...new Set(fieldErrors.map(({ message }) => message))].join(' ');
+  const notes = html`${help !== undefined && html`<p class="help" id="${id}-help">${help}</p>`}
+${isInvalid && html`<p class="fault" id="${id}-fault">${messages}</p>`}`;
   if (kind === 'checkbox') {
-    return html`<div class="field"><label class="check"><input type="checkbox" ${common} value="true"${value === 'true' && html` checked`}> ${label}</label>${notes}</div>`;
+    return html`<div class="field">${checkBox(common, { value: 'true', label }, value === 'true')}${notes}</div>`;
   }
   if (kind === 'checkboxes') {
     const chosen = new Set([value ?? []].flat());
-    return html`<fieldset class="field" id="${id}"><legend>${label}</legend>${field.groups ? optionGroups(name, field.groups, chosen) : html`<div class="checks">${(field.options ?? []).map((option) => html`<label class="check"><input type="checkbox" name="${name}" value="${option.value}"${chosen.has(option.value) && html` checked`}> ${option.label}</label>`)}</div>`}${notes}</fieldset>`;
+    const box = (option: Option) => checkBox(html`name="${name}"`, option, chosen.has(option.value));
+    const boxes = field.groups
+      ? optionGroups(field.groups, chosen, box)
+      : html`<div class="checks">${(field.options ?? []).map(box)}</div>`;
+    return html`<fieldset class="field" id="${id}"><legend>${label}</legend>${boxes}${notes}</fieldset>`;
   }
-  return html`<div class="field"><label for="${id}">${label}${required !== true && !name.includes('.') && html` <span class="optional">optional</span>`}</label>${control(field, common, textOf(value))}${field.suggestions !== undefined && suggestionList(`${id}-list`, field.suggestions)}${notes}${field.aside}</div>`;
+  const optional = required !== true && !name.includes('.') && html` <span class="optional">optional</span>`;
+  return html`<div class="field"><label for="${id}">${label}${optional}</label>${control(field, common, textOf(value))}
+${field.suggestions !== undefined && suggestionList(`${id}-list`, field.suggestions)}${notes}${field.aside}</div>`;
 }
 
 function suggestionList(id: string, suggestions: readonly Option[]): Markup {
@@ -144,7 +161,8 @@ function groupOf(
   const rest = fieldErrors.filter(
     (fieldError) => !names.flat().some((part) => isAbout(part.name, fieldError)),
   );
-  return html`<fieldset class="field lines"><legend>${label} <span class="optional">optional</span></legend>${help !== undefined && html`<p class="help">${help}</p>`}
+  return html`<fieldset class="field lines"><legend>${label} <span class="optional">optional</span></legend>
+${help !== undefined && html`<p class="help">${help}</p>`}
 ${names.map((line) => html`<div class="line">${line.map((part) => fieldOf(part, values, fieldErrors))}</div>`)}
 ${rest.map(({ message }) => html`<p class="fault">${message}</p>`)}</fieldset>`;
 }
@@ -157,11 +175,11 @@ function linesShown(name: string, values: Values): string[] {
   return Array.from({ length: last + emptyLines }, (_, index) => `${name}.${index}`);
 }
 
-function control({ kind, options = [], placeholder }: Field, common: Markup, value: string): Markup {
+function control({ kind, options = [], placeholder }: Field, common: Part, value: string): Markup {
   const hint = placeholder !== undefined && html` placeholder="${placeholder}"`;
   switch (kind) {
     case 'select':
-      return html`<select ${common}>${optionsWith(value, options).map((option) => html`<option value="${option.value}"${option.value === value && html` selected`}>${option.label}</option>`)}</select>`;
+      return html`<select ${common}>${selectOptions(optionsWith(value, options), value)}</select>`;
     case 'textarea':
     case 'list':
     case 'phrases':
@@ -179,6 +197,13 @@ function control({ kind, options = [], placeholder }: Field, common: Markup, val
     default:
       return html`<input type="${kind === 'url' ? 'url' : 'text'}" ${common} value="${value}"${hint} autocomplete="off">`;
   }
+}
+
+export function selectOptions(options: readonly Option[], selected: string): Markup[] {
+  return options.map(
+    ({ value, label }) =>
+      html`<option value="${value}"${value === selected && html` selected`}>${label}</option>`,
+  );
 }
 
 /** Adds the current value to the options that lack it: the browser would select the first option instead. */

@@ -70,11 +70,13 @@ export function signedInPage(frame: SignedInFrame): PageAnswer {
     html`<noscript><meta http-equiv="refresh" content="${everySeconds}"></noscript>`;
   const opening = html`${htmlOpening(frame, refresh)}<a class="skip" href="#main">Skip to content</a>
 <header class="top"><a class="brand" href="/console">Purser</a><span class="org">${orgName}</span>
-<form method="get" action="${searchPath}" class="search" role="search" aria-label="Search"><input type="search" name="q" value="${search}" aria-label="Search" placeholder="Search by name or ID" maxlength="200" autocomplete="off"></form>
+<form method="get" action="${searchPath}" class="search" role="search" aria-label="Search">
+<input type="search" name="q" value="${search}" aria-label="Search" placeholder="Search by name or ID" maxlength="200" autocomplete="off"></form>
 <div class="top-end"><a href="${guideOf(menu, url)}">Docs</a>${accountMenu({ account, orgName, theme, back, signOut })}</div></header>
 ${banner}
-<div class="frame"><nav class="menu" aria-label="Main">${menu.map((group) => html`<div class="menu-group"><h2>${group.title}</h2><ul>${group.entries.map((entry) => html`<li><a href="${entry.path}"${isCurrent(entry, url) && html` aria-current="page"`}>${entry.title}</a></li>`)}</ul></div>`)}</nav>
-<main id="main" tabindex="-1"${everySeconds !== false && html` data-refresh="${everySeconds}"`}>${autoRefresh === true && refreshNotice(url)}${done !== undefined && html`<p class="done" role="status">${done}</p>`}`;
+<div class="frame"><nav class="menu" aria-label="Main">${menu.map((group) => menuGroup(group, url))}</nav>
+<main id="main" tabindex="-1"${everySeconds !== false && html` data-refresh="${everySeconds}"`}>
+${autoRefresh === true && refreshNotice(url)}${done !== undefined && html`<p class="done" role="status">${done}</p>`}`;
   const closing = html`</main></div>${htmlClosing}`;
   return htmlPage(
     frame.status,
@@ -83,6 +85,12 @@ ${banner}
       : render(html`${opening}${body}${closing}`),
     "form-action 'self'",
   );
+}
+
+function menuGroup({ title, entries }: MenuGroup, url: string): Markup {
+  const item = (entry: MenuGroup['entries'][number]) =>
+    html`<li><a href="${entry.path}"${isCurrent(entry, url) && html` aria-current="page"`}>${entry.title}</a></li>`;
+  return html`<div class="menu-group"><h2>${title}</h2><ul>${entries.map(item)}</ul></div>`;
 }
 
 async function* piecesOf(

@@ -2,10 +2,10 @@
 import { dimensionScopeKinds, nounOf } from '../contract/run-dimensions.ts';
 import { matchFieldOf } from '../kernel/scope-kinds.ts';
 import { meter } from './charts/meter.ts';
-import { badge } from './components.ts';
 import { capitalized, humanize, inUnit } from './format.ts';
 import type { Option } from './forms.ts';
 import { html, type Markup, type Part, path } from './html.ts';
+import { badge } from './inline.ts';
 import type { LimitUsage, LimitView } from './views.ts';
 
 const kindNames: Readonly<Record<string, string>> = {
@@ -78,7 +78,8 @@ export function usageMeter(limit: LimitView, standing: LimitUsage): Markup {
 export function remainingText(limit: LimitView, standing: LimitUsage): Markup {
   const held = Number(standing.held);
   const whole = inUnit(limit.unit, limit.limit);
-  return html`${remaining(limit, standing)} ${overspend(limit, standing) > 0 ? `the limit of ${whole}` : `of ${whole} remaining`}${held > 0 && html`, ${inUnit(limit.unit, held)} reserved`}`;
+  const ofWhole = overspend(limit, standing) > 0 ? `the limit of ${whole}` : `of ${whole} remaining`;
+  return html`${remaining(limit, standing)} ${ofWhole}${held > 0 && `, ${inUnit(limit.unit, held)} reserved`}`;
 }
 
 /** The remaining amount of a limit, or the overspend of a limit that is exceeded. */

@@ -1,8 +1,10 @@
 /** A paginated table, or its empty state. */
 import type { Listed } from './api.ts';
-import { empty, nextPage, type TableOptions, table } from './components.ts';
+import { buttonTo } from './buttons.ts';
+import { empty, nextPage } from './components.ts';
 import { isFiltered } from './filters.ts';
 import { html, type Markup, type Part } from './html.ts';
+import { type TableOptions, table } from './table.ts';
 
 export interface Listing<Item> extends Omit<TableOptions<Item>, 'rows'> {
   readonly listed: Listed<Item>;
@@ -21,6 +23,6 @@ export function listing<Item>({ listed, path, query, none, pages, ...options }: 
     return html`${table({ ...options, rows: data })}${pages ?? nextPage(path, query, next_cursor)}`;
   }
   return isFiltered(query)
-    ? empty('No matches', 'Try removing a filter.', html`<a class="button" href="${path}">Clear filters</a>`)
+    ? empty('No matches', 'Try removing a filter.', buttonTo(path, 'Clear filters'))
     : html`${none}`;
 }

@@ -1,4 +1,4 @@
-/** Check boxes in groups that can be folded, with an explanation of each. */
+/** Check boxes, also in groups that can be folded, with an explanation of each. */
 import { html, type Markup, type Part } from './html.ts';
 
 export interface Option {
@@ -17,16 +17,20 @@ export interface ExplainedOption extends Option {
   readonly help?: Part;
 }
 
+export function checkBox(attributes: Part, { value, label }: Option, isChecked: boolean): Markup {
+  return html`<label class="check"><input type="checkbox" ${attributes} value="${value}"${isChecked && html` checked`}> ${label}</label>`;
+}
+
 /** Groups with a selected option are open. */
 export function optionGroups(
-  name: string,
   groups: readonly OptionGroup[],
   chosen: ReadonlySet<string>,
+  box: (option: Option) => Markup,
 ): Markup {
-  const box = ({ value, label, help }: ExplainedOption) =>
-    html`<div class="option"><label class="check"><input type="checkbox" name="${name}" value="${value}"${chosen.has(value) && html` checked`}> ${label}</label>${help}</div>`;
   return html`<div class="option-groups">${groups.map(({ title, options, isOpen }) => {
     const selected = options.filter(({ value }) => chosen.has(value)).length;
-    return html`<details class="option-group"${(isOpen || selected > 0) && html` open`}><summary>${title}${selected > 0 && html` <span class="quiet">${selected} selected</span>`}</summary>${options.map(box)}</details>`;
+    const counted = selected > 0 && html` <span class="quiet">${selected} selected</span>`;
+    return html`<details class="option-group"${(isOpen || selected > 0) && html` open`}><summary>${title}${counted}</summary>
+${options.map((option) => html`<div class="option">${box(option)}${option.help}</div>`)}</details>`;
   })}</div>`;
 }

@@ -4,7 +4,9 @@
  */
 import { Temporal } from 'temporal-polyfill';
 import { calendarWindow } from '../kernel/windows.ts';
+import { tabBar } from './components.ts';
 import { html, link, type Markup } from './html.ts';
+import { hiddenInputs, labeled } from './inputs.ts';
 import type { ScreenVisit } from './screen.ts';
 
 const presets = [
@@ -211,12 +213,17 @@ export function periodBar({ path, query, period, withAll }: PeriodBar): Markup {
   ];
   const hrefOf = (name: PeriodName) =>
     link(path, { ...rest, range: name, ...(name === 'custom' && period.days) });
-  return html`<nav class="tabs" aria-label="Date range">${tabs.map(([name, title]) => html`<a href="${hrefOf(name)}"${name === period.name && html` aria-current="page"`}>${title}</a>`)}</nav>
+  const day = (name: 'from' | 'to', label: string) =>
+    labeled(
+      `range-${name}`,
+      label,
+      html`<input type="date" id="range-${name}" name="${name}" value="${period.days[name]}" required>`,
+    );
+  return html`${tabBar('Date range', tabs, period.name, hrefOf)}
 ${
   period.name === 'custom' &&
-  html`<form method="get" action="${path}" class="filters" role="search" aria-label="Custom range"><input type="hidden" name="range" value="custom">${Object.entries(rest).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
-<div class="field"><label for="range-from">From</label><input type="date" id="range-from" name="from" value="${period.days.from}" required></div>
-<div class="field"><label for="range-to">To</label><input type="date" id="range-to" name="to" value="${period.days.to}" required></div>
+  html`<form method="get" action="${path}" class="filters" role="search" aria-label="Custom range">
+${hiddenInputs({ range: 'custom', ...rest })}${day('from', 'From')}${day('to', 'To')}
 <button class="button">Show range</button></form>`
 }`;
 }

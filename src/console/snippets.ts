@@ -33,6 +33,7 @@ function snippetFolds(title: string, name: string, snippets: readonly ClientSnip
 
 /** A note and the code, with a copy button. */
 export function snippetBody({ title, note, text }: ClientSnippet, id: string): Markup {
-  return html`${note !== undefined && html`<p class="sub">${note}</p>`}<pre class="snippet" id="${id}" tabindex="0" role="group" aria-label="${title}">${text}</pre>
+  return html`${note !== undefined && html`<p class="sub">${note}</p>`}
+<pre class="snippet" id="${id}" tabindex="0" role="group" aria-label="${title}">${text}</pre>
 <p class="snippet-copy"><button class="button needs-script" type="button" data-copy="${id}">Copy<span class="hidden"> ${title}</span></button></p>`;
 }

@@ -4,6 +4,7 @@ import { chart } from './frame.ts';
 import { cellLink, linked } from './links.ts';
 import { plane, type Size, slotAt } from './plane.ts';
 import { round } from './scale.ts';
+import { titledRect } from './shapes.ts';
 
 export interface BarPart {
   readonly name: string;
@@ -58,7 +59,14 @@ export function barChart(input: BarChart): Markup {
         height > 0 &&
         linked(
           isOneLink ? undefined : (segmentHref(part, index) ?? href),
-          html`<rect class="${part.className}" x="${round(slot.middle(index) - barWidth / 2)}" y="${y}" width="${barWidth}" height="${height}"><title>${label}, ${part.name}: ${format(value)}</title></rect>`,
+          titledRect({
+            className: part.className,
+            x: round(slot.middle(index) - barWidth / 2),
+            y,
+            width: barWidth,
+            height,
+            title: `${label}, ${part.name}: ${format(value)}`,
+          }),
         )
       );
     });
@@ -66,7 +74,14 @@ export function barChart(input: BarChart): Markup {
       return segments;
     }
     // The whole column is a link, also where the bar is low.
-    const column = html`<rect class="column" x="${round(slot.middle(index) - slot.width / 2)}" y="0" width="${round(slot.width)}" height="${area.height}"><title>${label}: ${format(sums[index] ?? 0)}</title></rect>`;
+    const column = titledRect({
+      className: 'column',
+      x: round(slot.middle(index) - slot.width / 2),
+      y: 0,
+      width: round(slot.width),
+      height: area.height,
+      title: `${label}: ${format(sums[index] ?? 0)}`,
+    });
     return isOneLink ? linked(href, html`${column}${segments}`) : [linked(href, column), segments];
   });
   const hasLinks = input.barHref !== undefined || parts.some((part) => part.segmentHref !== undefined);

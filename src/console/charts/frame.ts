@@ -1,5 +1,6 @@
 /** The frame of every chart: title, summary for screen readers, legend and data table. */
 import { html, type Markup, type Part } from '../html.ts';
+import { cellLink } from './links.ts';
 
 /** Width of a chart that fills the page. */
 const fullWidth = 1_000;
@@ -43,10 +44,15 @@ export function chart({
   endsNow = false,
   hasLinks = false,
 }: Frame): Markup {
+  const legendItem = ({ className, name, href }: LegendEntry) =>
+    html`<li><svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
+<rect class="${className}" width="10" height="10" rx="2"/></svg>${cellLink(href, name)}</li>`;
   return html`<figure class="chart" aria-labelledby="${id}-name">
 <figcaption id="${id}-name">${title}</figcaption>
-${legend.length > 0 && html`<ul class="legend">${legend.map((entry) => html`<li><svg class="swatch" viewBox="0 0 10 10" aria-hidden="true"><rect class="${entry.className}" width="10" height="10" rx="2"/></svg>${entry.href === undefined ? entry.name : html`<a href="${entry.href}">${entry.name}</a>`}</li>`)}</ul>`}
-<div class="chart-scroll${endsNow && ' from-end'}" tabindex="0" role="group" aria-label="${title}"><svg viewBox="0 0 ${width} ${height}"${width >= fullWidth && html` class="full"`} role="${hasLinks ? 'group' : 'img'}" aria-labelledby="${id}-title ${id}-desc">
+${legend.length > 0 && html`<ul class="legend">${legend.map(legendItem)}</ul>`}
+<div class="chart-scroll${endsNow && ' from-end'}" tabindex="0" role="group" aria-label="${title}">
+<svg viewBox="0 0 ${width} ${height}"${width >= fullWidth && html` class="full"`} role="${hasLinks ? 'group' : 'img'}"
+ aria-labelledby="${id}-title ${id}-desc">
 <title id="${id}-title">${title}</title><desc id="${id}-desc">${summary}</desc>${drawing}</svg></div>
 <details class="as-table"><summary>View as table</summary><div class="scroll"><table>
 <thead><tr>${columns.map((column, index) => html`<th scope="col"${index > 0 && html` class="number"`}>${column}</th>`)}</tr></thead>

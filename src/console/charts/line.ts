@@ -4,6 +4,7 @@ import { chart } from './frame.ts';
 import { cellLink, linked } from './links.ts';
 import { plane, pointAt, type Size } from './plane.ts';
 import { round } from './scale.ts';
+import { mark, titledRect } from './shapes.ts';
 
 export interface Line {
   readonly name: string;
@@ -60,14 +61,18 @@ export function lineChart(input: LineChart): Markup {
       labels.map((label, index) =>
         linked(
           input.pointHref?.(index),
-          html`<rect class="column" x="${round(x(index) - step / 2)}" y="0" width="${round(step)}" height="${area.height}"><title>${label}</title></rect>`,
+          titledRect({
+            className: 'column',
+            x: round(x(index) - step / 2),
+            y: 0,
+            width: round(step),
+            height: area.height,
+            title: label,
+          }),
         ),
       ),
     band && html`<path class="band" d="${bandPath(band, x, area.y)}"/>`,
-    marks.map(
-      ({ name, value }) =>
-        html`<line class="mark" x1="${area.left}" x2="${area.right}" y1="${area.y(value)}" y2="${area.y(value)}"/><text class="mark-name end" x="${area.right}" y="${area.y(value) - 5}">${name}</text>`,
-    ),
+    marks.map(({ name, value }) => mark({ ...area, y: area.y(value), name })),
     lines.map(
       ({ className, dashed, values: points }) =>
         html`<path class="line ${className}${dashed === true ? ' dashed' : ''}" d="${linePath(points, x, area.y)}"/>`,

@@ -25,5 +25,8 @@ export function meter({ label, settled, held, limit, format }: Meter): Markup {
       ? `${format(used - limit)} over the limit of ${format(limit)}`
       : `${format(limit - used)} of ${format(limit)} remaining`;
   const text = `${label}: ${format(settled)} spent, ${format(held)} reserved, ${rest}`;
-  return html`<svg class="meter ${state}" viewBox="0 0 ${width} 10" preserveAspectRatio="none" role="img" aria-label="${text}"><rect class="meter-left" width="${width}" height="10"/><rect class="meter-held" x="${place(settled)}" width="${place(held)}" height="10"/><rect class="meter-settled" width="${place(settled)}" height="10"/></svg>`;
+  return html`<svg class="meter ${state}" viewBox="0 0 ${width} 10" preserveAspectRatio="none" role="img" aria-label="${text}">
+<rect class="meter-left" width="${width}" height="10"/>
+<rect class="meter-held" x="${place(settled)}" width="${place(held)}" height="10"/>
+<rect class="meter-settled" width="${place(settled)}" height="10"/></svg>`;
 }

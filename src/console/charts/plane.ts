@@ -1,6 +1,7 @@
 /** The axes of line and bar charts: amounts on y, labels on x. */
 import { html, type Markup } from '../html.ts';
 import { round, shownLabels, ticksBetween } from './scale.ts';
+import { rule } from './shapes.ts';
 
 export interface Plane {
   readonly width: number;
@@ -42,9 +43,15 @@ export function plane(
   const shown = shownLabels(labels.length, labelsMost);
   // Centered, the last label would not fit, unless it is that of a wide bar.
   const isAtEdge = (index: number) => index === labels.length - 1 && right - x(index) < lastLabelRoom;
-  const axes = html`${values.map((value) => html`<line class="rule" x1="${left}" x2="${right}" y1="${y(value)}" y2="${y(value)}"/><text class="tick end" x="${left - 8}" y="${y(value) + 4}">${format(value)}</text>`)}
-${labels.map((label, index) => shown.has(index) && html`<text class="tick ${isAtEdge(index) ? 'end' : 'middle'}" x="${isAtEdge(index) ? right : round(x(index))}" y="${height - 8}">${label}</text>`)}`;
-  const amountsAtEnd = html`<g class="amounts-at-end" aria-hidden="true">${values.map((value) => html`<text class="tick end" x="${right}" y="${y(value) + 4}">${format(value)}</text>`)}</g>`;
+  const axes = html`${values.map((value) => rule({ left, right, y: y(value), name: format(value) }))}
+${labels.map((label, index) => {
+  const [anchor, at] = isAtEdge(index) ? ['end', right] : ['middle', round(x(index))];
+  return shown.has(index) && html`<text class="tick ${anchor}" x="${at}" y="${height - 8}">${label}</text>`;
+})}`;
+  const amounts = values.map(
+    (value) => html`<text class="tick end" x="${right}" y="${y(value) + 4}">${format(value)}</text>`,
+  );
+  const amountsAtEnd = html`<g class="amounts-at-end" aria-hidden="true">${amounts}</g>`;
   return { width, height, left, right, bottom, y, axes, amountsAtEnd };
 }
 

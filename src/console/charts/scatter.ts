@@ -2,6 +2,7 @@
 import { html, type Markup } from '../html.ts';
 import { chart } from './frame.ts';
 import { round, ticksUpTo } from './scale.ts';
+import { mark, rule } from './shapes.ts';
 
 export interface Point {
   readonly name: string;
@@ -42,21 +43,19 @@ export function scatterChart({ id, title, summary, x, y, points, minimum }: Scat
   const placeX = (value: number) => round(left + (value / across.max) * (right - left));
   const placeY = (value: number) => round(bottom - ((value - from) / up.max) * (bottom - top));
   const drawing = [
-    up.values.map((step) => {
-      const value = from + step;
-      return html`<line class="rule" x1="${left}" x2="${right}" y1="${placeY(value)}" y2="${placeY(value)}"/><text class="tick end" x="${left - 8}" y="${placeY(value) + 4}">${y.format(value)}</text>`;
-    }),
+    up.values.map((step) => rule({ left, right, y: placeY(from + step), name: y.format(from + step) })),
     across.values.map(
       (value) =>
         html`<text class="tick middle" x="${placeX(value)}" y="${bottom + 18}">${x.format(value)}</text>`,
     ),
     html`<text class="tick middle" x="${(left + right) / 2}" y="${height - 6}">${x.name}</text>`,
-    minimum &&
-      html`<line class="mark" x1="${left}" x2="${right}" y1="${placeY(minimum.value)}" y2="${placeY(minimum.value)}"/><text class="mark-name end" x="${right}" y="${placeY(minimum.value) - 5}">${minimum.name}</text>`,
+    minimum && mark({ left, right, y: placeY(minimum.value), name: minimum.name }),
     named(points.map((point) => ({ point, x: placeX(point.x), y: placeY(point.y) }))).map(
       ({ point, x: atX, y: atY, nameY }) => {
         const isRight = atX > right - nameWidth;
-        return html`<circle class="${point.passes ? 'point passes' : 'point fails'}" cx="${atX}" cy="${atY}" r="6"><title>${point.name}: ${x.format(point.x)}, ${y.format(point.y)}</title></circle><text class="point-name${isRight && ' end'}" x="${atX + (isRight ? -10 : 10)}" y="${nameY + 4}">${point.name}</text>`;
+        return html`<circle class="${point.passes ? 'point passes' : 'point fails'}" cx="${atX}" cy="${atY}" r="6">
+<title>${point.name}: ${x.format(point.x)}, ${y.format(point.y)}</title></circle>
+<text class="point-name${isRight && ' end'}" x="${atX + (isRight ? -10 : 10)}" y="${nameY + 4}">${point.name}</text>`;
       },
     ),
   ];

@@ -9,11 +9,14 @@ const height = 26;
 export function sparkline(values: readonly number[], label: string): Markup {
   const largest = Math.max(...values, 0);
   const slot = width / Math.max(1, values.length);
+  const barWidth = round(Math.max(0.6, slot * 0.75));
   const bars = values.map((value, index) => {
     const barHeight = largest === 0 ? 0 : round(Math.max(value > 0 ? 1 : 0, (value / largest) * height));
+    const x = round(index * slot);
+    const y = round(height - barHeight);
     return (
       barHeight > 0 &&
-      html`<rect class="series-1" x="${round(index * slot)}" y="${round(height - barHeight)}" width="${round(Math.max(0.6, slot * 0.75))}" height="${barHeight}"/>`
+      html`<rect class="series-1" x="${x}" y="${y}" width="${barWidth}" height="${barHeight}"/>`
     );
   });
   return html`<svg class="sparkline" viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}">${bars}</svg>`;

@@ -3,10 +3,10 @@ import { type AttributionField, attributionFields } from '../../../contract/attr
 import { runDimensions } from '../../../contract/run-dimensions.ts';
 import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
-import { badge } from '../../components.ts';
 import { capitalized } from '../../format.ts';
 import { dotted, type Field, type Values } from '../../forms.ts';
 import { html, type Part } from '../../html.ts';
+import { badge } from '../../inline.ts';
 import type { ScreenVisit } from '../../screen.ts';
 
 type KeyView = Responses['keys.read'];

@@ -1,7 +1,7 @@
 /** Parts that the list of API keys and the page of a key share. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import type { Tone } from '../../components.ts';
-import { html, type Part } from '../../html.ts';
+import type { Part } from '../../html.ts';
+import { codeList, type Tone } from '../../inline.ts';
 
 export const statusTones: Readonly<Record<string, Tone>> = {
   active: 'good',
@@ -11,5 +11,5 @@ export const statusTones: Readonly<Record<string, Tone>> = {
 };
 
 export function scopeList({ scopes }: Responses['keys.read']): Part {
-  return scopes.length === 0 ? 'none' : scopes.map((scope) => html`<code>${scope}</code> `);
+  return scopes.length === 0 ? 'none' : codeList(scopes);
 }

@@ -1,10 +1,12 @@
 /** One API key of an organization: its page, and the form that changes its name and attribution. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import { badge, card, definitionList, empty, heading, linkButton } from '../../components.ts';
+import { linkButton } from '../../buttons.ts';
+import { card, definitionList, empty, heading } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
 import { ago, humanize, time } from '../../format.ts';
 import type { Field } from '../../forms.ts';
 import { html } from '../../html.ts';
+import { badge } from '../../inline.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import {

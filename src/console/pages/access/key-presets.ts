@@ -77,5 +77,6 @@ export function presetLinks({ credential, query }: ScreenVisit): Markup {
   );
   const button = (label: string, preset: string | undefined) =>
     html`<a class="button" href="${link('/console/keys/new', { preset })}"${chosen?.name === preset && html` aria-current="true"`}>${label}</a> `;
-  return html`<p class="presets">Preset: ${offered.map(({ name, label }) => button(label, name))}${button('Custom', undefined)}<span class="quiet">${chosen?.purpose ?? 'Select the scopes yourself.'}</span></p>`;
+  return html`<p class="presets">Preset: ${offered.map(({ name, label }) => button(label, name))}${button('Custom', undefined)}
+<span class="quiet">${chosen?.purpose ?? 'Select the scopes yourself.'}</span></p>`;
 }

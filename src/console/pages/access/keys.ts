@@ -3,25 +3,18 @@ import { orgRoles } from '../../../contract/scopes.ts';
 import type { Responses } from '../../../contract/views/responses.ts';
 import { outranks } from '../../../platform/http/routes/access.ts';
 import { ApiFailure } from '../../api.ts';
-import {
-  badge,
-  type Column,
-  card,
-  confirmButton,
-  definitionList,
-  empty,
-  heading,
-  linkButton,
-  secretBox,
-} from '../../components.ts';
+import { confirmButton, linkButton } from '../../buttons.ts';
+import { card, definitionList, empty, heading, secretBox } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { ago, humanize, time } from '../../format.ts';
 import type { Field, Values } from '../../forms.ts';
 import { html, link, type Markup, type Part, path as urlPath } from '../../html.ts';
+import { badge, code, subline } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { quickStarts } from '../../snippets.ts';
+import type { Column } from '../../table.ts';
 import {
   attributionBody,
   attributionCell,
@@ -221,8 +214,14 @@ async function list(visit: ScreenVisit, { audience, listPath, intro }: KeyPages)
   const columns: Column<KeyView>[] = [
     {
       title: 'Name',
-      cell: (key) =>
-        html`${audience === 'org' ? html`<a href="${urlPath`/console/keys/${key.id}`}"><strong>${key.name}</strong></a>` : html`<strong>${key.name}</strong>`}${key.id === credential.keyId && html` ${badge('you', 'info')}`}<span class="sub"><code>${key.hint}</code></span>`,
+      cell({ id, name, hint }) {
+        const strong = html`<strong>${name}</strong>`;
+        return [
+          audience === 'org' ? html`<a href="${urlPath`/console/keys/${id}`}">${strong}</a>` : strong,
+          id === credential.keyId && html` ${badge('you', 'info')}`,
+          subline(code(hint)),
+        ];
+      },
     },
     { title: 'Role', cell: (key) => key.role },
     {
@@ -261,6 +260,10 @@ function actions(key: KeyView, listPath: string, visit: ScreenVisit): Markup | f
     key.status !== 'revoked' &&
     !outranks(key.role, role) &&
     html`<div class="actions">${mayRotate && linkButton(visit, { path: `${at}/rotate`, label: 'Rotate', about: key.name })}
-${confirmButton(visit, { path: `${at}/revoke`, label: 'Revoke', about: key.name, thing: key.name }, html`Revoke “${key.name}”? Requests with this key will fail immediately. This cannot be undone.`)}</div>`
+${confirmButton(
+  visit,
+  { path: `${at}/revoke`, label: 'Revoke', about: key.name, thing: key.name },
+  `Revoke “${key.name}”? Requests with this key will fail immediately. This cannot be undone.`,
+)}</div>`
   );
 }

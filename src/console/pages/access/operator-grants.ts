@@ -1,23 +1,17 @@
 /** For operators: support grants, which allow access to an organization. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
-import {
-  actionButton,
-  badge,
-  type Column,
-  card,
-  confirmButton,
-  empty,
-  heading,
-  linkButton,
-  secretBox,
-} from '../../components.ts';
+import { actionButton, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
+import { card, empty, heading, secretBox } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { time } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { badge, codeList, nowrap } from '../../inline.ts';
+import { hiddenInputs } from '../../inputs.ts';
 import { listing } from '../../listing.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
+import type { Column } from '../../table.ts';
 import { grantableScopes } from './operator-scopes.ts';
 import { type GrantView, grantTones } from './settings-support.ts';
 
@@ -93,9 +87,10 @@ async function list(visit: ScreenVisit) {
     caption: 'Support grants',
     columns: grantColumns(visit),
   });
+  const create = linkButton(visit, { path: `${listPath}/new`, label: 'Request access', tone: 'primary' });
   return view(
     'Support grants',
-    html`${heading('Support grants', linkButton(visit, { path: `${listPath}/new`, label: 'Request access', tone: 'primary' }), 'Time-limited access to organizations, logged for them.')}
+    html`${heading('Support grants', create, 'Time-limited access to organizations, logged for them.')}
 ${filterBar(listPath, filters, query)}${card('Grants', body)}`,
   );
 }
@@ -109,8 +104,8 @@ const grantColumns = (visit: ScreenVisit): readonly Column<GrantView>[] => [
     title: 'Reason',
     cell: (one) => html`${one.reason}<span class="sub">by <code>${one.created_by}</code></span>`,
   },
-  { title: 'Permissions', cell: (one) => one.scope.map((scope) => html`<code>${scope}</code> `) },
-  { title: 'Expires', cell: (one) => html`<span class="nowrap">${time(one.expires_at, 'UTC')}</span>` },
+  { title: 'Permissions', cell: (one) => codeList(one.scope) },
+  { title: 'Expires', cell: (one) => nowrap(time(one.expires_at, 'UTC')) },
   { title: 'Status', cell: (one) => badge(one.status, grantTones[one.status] ?? 'plain') },
   { title: '', cell: (one) => actions(one, visit) },
 ];
@@ -119,7 +114,16 @@ function actions({ id, status, reason }: GrantView, visit: ScreenVisit): Markup 
   const at = path`/console/grants/${id}`;
   return (
     (status === 'active' || status === 'pending') &&
-    html`<div class="actions">${status === 'active' && actionButton(visit, { path: `${at}/open`, label: 'Open session', tone: 'primary', about: reason, once: true })}
+    html`<div class="actions">${
+      status === 'active' &&
+      actionButton(visit, {
+        path: `${at}/open`,
+        label: 'Open session',
+        tone: 'primary',
+        about: reason,
+        once: true,
+      })
+    }
 ${confirmButton(visit, { path: `${at}/revoke`, label: 'Revoke', about: reason, thing: reason }, 'Its sessions end immediately.')}</div>`
   );
 }
@@ -151,7 +155,8 @@ export function openConsoleButton(
 
 /** The token is a bearer token for the API, and signs in to the organization's console. */
 function opened({ org_id, expires_at, token }: Responses['support.sessions.open']): Markup {
-  return html`${heading('Support session', html`<a class="button" href="${listPath}">All grants</a>`, html`For <code>${org_id}</code>, until ${time(expires_at, 'UTC')}. Every request is logged for the organization.`)}
+  const intro = html`For <code>${org_id}</code>, until ${time(expires_at, 'UTC')}. Every request is logged for the organization.`;
+  return html`${heading('Support session', buttonTo(listPath, 'All grants'), intro)}
 ${secretBox('Support session opened.', token)}
-<form method="post" action="${entryPath}"><input type="hidden" name="token" value="${token}"><button class="button primary">Enter console</button></form>`;
+<form method="post" action="${entryPath}">${hiddenInputs({ token })}<button class="button primary">Enter console</button></form>`;
 }

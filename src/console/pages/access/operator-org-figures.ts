@@ -2,10 +2,12 @@
 import type { Item, Responses } from '../../../contract/views/responses.ts';
 import type { ApiFailure } from '../../api.ts';
 import { meter } from '../../charts/meter.ts';
-import { type Column, statOf } from '../../components.ts';
+import { statOf } from '../../components.ts';
 import type { Filter } from '../../filters.ts';
 import { ago, count, humanize, time, usd } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
+import { subline } from '../../inline.ts';
+import type { Column } from '../../table.ts';
 
 export type OrgFigures = Item<'orgs.summaries.list'>;
 
@@ -44,7 +46,10 @@ function nearest({ name, nearest_limit }: Pick<OrgFigures, 'name' | 'nearest_lim
   }
   const { kind, used_percent } = nearest_limit;
   const format = (value: number) => `${value}%`;
-  return html`${meter({ label: `${name}, ${humanize(kind)}`, settled: used_percent, held: 0, limit: 100, format })}<span class="sub">${used_percent}% of ${humanize(kind)}</span>`;
+  return [
+    meter({ label: `${name}, ${humanize(kind)}`, settled: used_percent, held: 0, limit: 100, format }),
+    subline(`${used_percent}% of ${humanize(kind)}`),
+  ];
 }
 
 /** A note about the age of the figures, if there are any. */

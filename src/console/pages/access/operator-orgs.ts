@@ -1,23 +1,13 @@
 /** For operators: organizations and their administration. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import {
-  type Action,
-  actionButton,
-  badge,
-  card,
-  cardOf,
-  confirmButton,
-  definitionList,
-  empty,
-  heading,
-  linkButton,
-  secretBox,
-} from '../../components.ts';
+import { type Action, actionButton, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
+import { card, cardOf, definitionList, empty, heading, secretBox } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { capitalized, count, day, exactUsd, time } from '../../format.ts';
 import type { Field } from '../../forms.ts';
-import { html, link, type Markup, path } from '../../html.ts';
+import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { badge, nowrap, subline } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
@@ -148,11 +138,11 @@ export const operatorOrgScreens: readonly Screen[] = [
     load: async () => ({ name: 'Owner', role: 'owner', scopes: everyScope.map(({ value }) => value) }),
     check: withoutScopes,
     call: `POST ${apiPath}/keys`,
-    show: async ({ params }, { secret }) =>
-      view(
-        'API key created',
-        html`${heading('API key created', html`<a class="button" href="${pathOf(orgPath, params)}">Back to organization</a>`)}${secretBox('The new API key.', secret)}`,
-      ),
+    async show({ params }, { secret }) {
+      const back = buttonTo(pathOf(orgPath, params), 'Back to organization');
+      const box = secretBox('The new API key.', secret);
+      return view('API key created', html`${heading('API key created', back)}${box}`);
+    },
   }),
   ...formScreens({
     path: `${orgPath}/plan`,
@@ -241,14 +231,10 @@ async function list(visit: ScreenVisit) {
     columns: [
       {
         title: 'Name',
-        cell: (org) =>
-          html`<a href="${path`/console/orgs/${org.id}`}">${org.name}</a><span class="sub">${org.slug}</span>`,
+        cell: (org) => html`<a href="${path`/console/orgs/${org.id}`}">${org.name}</a>${subline(org.slug)}`,
       },
       ...figureColumns(now),
-      {
-        title: 'Created',
-        cell: (org) => html`<span class="nowrap">${day(org.created_at, 'UTC')}</span>`,
-      },
+      { title: 'Created', cell: (org) => nowrap(day(org.created_at, 'UTC')) },
       { title: 'Status', cell: statusBadge },
     ],
   });
@@ -262,8 +248,10 @@ ${filterBar(listPath, filters, query)}${card('Organizations', html`${body}${asOf
 async function one(visit: ScreenVisit) {
   const { api, params, now } = visit;
   const here = pathOf(orgPath, params);
-  const to = (path: string, label: string, tone?: Action['tone']) =>
-    linkButton(visit, { path, label, ...(tone && { tone }) });
+  const to = (target: string, label: string, tone?: Action['tone']) =>
+    linkButton(visit, { path: `${here}/${target}`, label, ...(tone && { tone }) });
+  const ask = (target: string, label: string, question: string) =>
+    confirmButton(visit, { path: `${here}/${target}`, label }, question);
   const [org, figures, grants, plan, prepaid, rates] = await Promise.all([
     found(visit),
     api.tryGet<'orgs.summary.read'>(pathOf(`${apiPath}/summary`, params)),
@@ -274,9 +262,17 @@ async function one(visit: ScreenVisit) {
     api.tryGet<'orgs.prepaid.read'>(pathOf(`${apiPath}/prepaid`, params)),
     api.tryGet<'orgs.rate_limits.read'>(pathOf(`${apiPath}/rate-limits`, params)),
   ]);
+  const actions = [
+    openConsoleButton(visit, org.id, grants),
+    to('edit', 'Edit'),
+    to('key', 'Create API key'),
+    buttonTo(`${here}/prices`, 'Custom prices'),
+  ];
+  const isActive = org.status === 'active';
+  const reinstate: Action = { path: `${here}/reinstate`, label: 'Reinstate organization', tone: 'primary' };
   return view(
     org.name,
-    html`${heading(org.name, html`${openConsoleButton(visit, org.id, grants)}${to(`${here}/edit`, 'Edit')}${to(`${here}/key`, 'Create API key')}<a class="button" href="${here}/prices">Custom prices</a>`)}
+    html`${heading(org.name, actions)}
 ${figureStats(figures, now)}
 ${card(
   'Organization',
@@ -288,12 +284,63 @@ ${card(
     ['Created', time(org.created_at, 'UTC')],
   ]),
 )}
-${cardOf('Plan', plan, (answer) => html`<p>${answer.plan === null ? 'No plan.' : `${answer.plan.name}: ${answer.plan.monthly_runs === null ? 'unlimited' : count(answer.plan.monthly_runs)} runs per month.`}</p><p class="form-end">${to(`${here}/plan`, 'Change plan')}</p>`)}
-${cardOf('Prepaid', prepaid, ({ enabled, topped_up_usd }) => html`<p>${badge(enabled ? 'enabled' : 'disabled', enabled ? 'info' : 'plain')} ${exactUsd(topped_up_usd)} total top-ups.</p><div class="form-end">${to(`${here}/top-up`, 'Top up')}${enabled ? confirmButton(visit, { path: `${here}/prepaid/off`, label: 'Disable prepaid' }, 'Runs will no longer be charged to the balance.') : confirmButton(visit, { path: `${here}/prepaid/on`, label: 'Enable prepaid' }, 'Runs that the balance does not cover will be blocked.')}</div>`)}
-${card('Data region', html`<p>${org.home_region === null ? 'No data region.' : `${org.home_region}. Requests to other regions are ${org.residency_mode === 'strict' ? 'blocked' : 'forwarded'}.`}</p><p class="form-end">${to(`${here}/residency`, 'Change data region')}</p>`)}
-${cardOf('Rate limits', rates, ({ read_rpm, policies }) => html`<p>${read_rpm === null ? 'Default read limit' : `${count(read_rpm)} read requests per minute`}; ${policies.length === 0 ? 'no other rate limits or quotas' : `rate limits and quotas: ${policies.map(({ name }) => name).join(', ')}`}.</p><p class="form-end">${to(`${here}/rates`, 'Change rate limits')}</p>`)}
-${card('Account recovery', html`<p>For an organization that has locked itself out by its IP allowlist.</p><div class="form-end">${confirmButton(visit, { path: `${here}/clear-addresses`, label: 'Clear IP allowlist' }, 'The organization can then be used from any IP address.')}</div>`)}
-${card(org.status === 'active' ? 'Suspend' : 'Reinstate', org.status === 'active' ? html`<p>Blocks all API and console access. Nothing is deleted.</p><div class="form-end">${to(`${here}/suspend`, 'Suspend organization', 'danger')}</div>` : html`<p>Restores API and console access.</p><div class="form-end">${actionButton(visit, { path: `${here}/reinstate`, label: 'Reinstate organization', tone: 'primary' })}</div>`)}
-${card('Remove', html`<p>Deletes all data of the organization: runs, limits, API keys and the audit log.${org.status === 'active' && ' Suspend it first.'}</p><div class="form-end">${to(`${here}/remove`, 'Remove organization', 'danger')}</div>`)}`,
+${cardOf('Plan', plan, (answer) => withAction(planText(answer), to('plan', 'Change plan')))}
+${cardOf('Prepaid', prepaid, ({ enabled, topped_up_usd }) =>
+  withAction(
+    html`${enabled ? badge('enabled', 'info') : badge('disabled')} ${exactUsd(topped_up_usd)} total top-ups.`,
+    to('top-up', 'Top up'),
+    enabled
+      ? ask('prepaid/off', 'Disable prepaid', 'Runs will no longer be charged to the balance.')
+      : ask('prepaid/on', 'Enable prepaid', 'Runs that the balance does not cover will be blocked.'),
+  ),
+)}
+${card('Data region', withAction(regionText(org), to('residency', 'Change data region')))}
+${cardOf('Rate limits', rates, (answer) => withAction(rateText(answer), to('rates', 'Change rate limits')))}
+${card(
+  'Account recovery',
+  withAction(
+    'For an organization that has locked itself out by its IP allowlist.',
+    ask('clear-addresses', 'Clear IP allowlist', 'The organization can then be used from any IP address.'),
+  ),
+)}
+${card(
+  isActive ? 'Suspend' : 'Reinstate',
+  isActive
+    ? withAction(
+        'Blocks all API and console access. Nothing is deleted.',
+        to('suspend', 'Suspend organization', 'danger'),
+      )
+    : withAction('Restores API and console access.', actionButton(visit, reinstate)),
+)}
+${card(
+  'Remove',
+  withAction(
+    `Deletes all data of the organization: runs, limits, API keys and the audit log.${isActive ? ' Suspend it first.' : ''}`,
+    to('remove', 'Remove organization', 'danger'),
+  ),
+)}`,
   );
+}
+
+function withAction(text: Part, ...actions: Part[]): Markup {
+  return html`<p>${text}</p><div class="form-end">${actions}</div>`;
+}
+
+function planText({ plan }: Responses['orgs.plan.read']): string {
+  if (plan === null) {
+    return 'No plan.';
+  }
+  return `${plan.name}: ${plan.monthly_runs === null ? 'unlimited' : count(plan.monthly_runs)} runs per month.`;
+}
+
+function regionText({ home_region, residency_mode }: OrgView): string {
+  return home_region === null
+    ? 'No data region.'
+    : `${home_region}. Requests to other regions are ${residency_mode === 'strict' ? 'blocked' : 'forwarded'}.`;
+}
+
+function rateText({ read_rpm, policies }: Responses['orgs.rate_limits.read']): string {
+  const reads = read_rpm === null ? 'Default read limit' : `${count(read_rpm)} read requests per minute`;
+  const names = policies.map(({ name }) => name).join(', ');
+  return `${reads}; ${names === '' ? 'no other rate limits or quotas' : `rate limits and quotas: ${names}`}.`;
 }

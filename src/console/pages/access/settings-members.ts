@@ -1,26 +1,17 @@
 /** Members of the organization: list, invitation and role. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import {
-  actionButton,
-  badge,
-  type Column,
-  card,
-  confirmButton,
-  empty,
-  heading,
-  linkButton,
-  panel,
-  secretBox,
-  type Tone,
-} from '../../components.ts';
+import { actionButton, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
+import { card, empty, heading, panel, secretBox } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { ago } from '../../format.ts';
 import type { Field } from '../../forms.ts';
 import { html, link, type Markup, path } from '../../html.ts';
+import { badge, subline, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../../screen.ts';
+import type { Column } from '../../table.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
 const listPath = `${settingsPath}/members`;
@@ -103,9 +94,13 @@ async function shownLink(
 ): Promise<ScreenAnswer> {
   return view(
     'Sign-in link',
-    html`${heading('Sign-in link', html`<a class="button" href="${listPath}">All members</a>`)}
+    html`${heading('Sign-in link', buttonTo(listPath, 'All members'))}
 ${emailed && html`<p class="note">It is being sent to the member by e-mail.</p>`}
-${sign_in_url === null ? panel(html`<p>${name} was added as a member and signs in by SSO.</p>`) : secretBox(`Single-use sign-in link for ${name}.`, sign_in_url)}`,
+${
+  sign_in_url === null
+    ? panel(html`<p>${name} was added as a member and signs in by SSO.</p>`)
+    : secretBox(`Single-use sign-in link for ${name}.`, sign_in_url)
+}`,
   );
 }
 
@@ -135,15 +130,11 @@ function memberColumns(visit: ScreenVisit): Column<MemberView>[] {
     {
       title: 'Member',
       cell: (one) =>
-        html`${one.status === 'removed' ? one.name : html`<a href="${path`/console/settings/members/${one.id}`}">${one.name}</a>`}<span class="sub">${one.email}</span>`,
+        html`${one.status === 'removed' ? one.name : html`<a href="${path`/console/settings/members/${one.id}`}">${one.name}</a>`}${subline(one.email)}`,
     },
     { title: 'Role', cell: (one) => one.role },
     { title: 'Status', cell: (one) => badge(one.status, tones[one.status]) },
-    {
-      title: 'Last sign-in',
-      cell: (one) =>
-        html`${ago(one.last_sign_in_at, now)}${one.issuer !== null && html`<span class="sub">${one.issuer}</span>`}`,
-    },
+    { title: 'Last sign-in', cell: (one) => html`${ago(one.last_sign_in_at, now)}${subline(one.issuer)}` },
     { title: '', cell: (one) => actions(one, visit) },
   ];
 }

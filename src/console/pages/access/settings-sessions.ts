@@ -1,13 +1,16 @@
 /** Console sessions of members and operators. */
 import type { Item } from '../../../contract/views/responses.ts';
-import { badge, type Column, card, confirmButton, empty, heading, type Tone } from '../../components.ts';
+import { confirmButton } from '../../buttons.ts';
+import { card, empty, heading } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen } from '../../form-screens.ts';
 import { ago, time } from '../../format.ts';
 import { html, link } from '../../html.ts';
+import { badge, nowrap, subline, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import type { Column } from '../../table.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
 const orgPath = `${settingsPath}/sessions`;
@@ -75,12 +78,9 @@ function sessionColumns(listPath: string, visit: ScreenVisit): Column<Item<'sess
     },
     {
       title: 'IP address',
-      cell: (one) => html`<code>${one.address}</code><span class="sub">${browserName(one.user_agent)}</span>`,
+      cell: (one) => html`<code>${one.address}</code>${subline(browserName(one.user_agent))}`,
     },
-    {
-      title: 'Signed in',
-      cell: (one) => html`<span class="nowrap">${time(one.created_at, org.timezone)}</span>`,
-    },
+    { title: 'Signed in', cell: (one) => nowrap(time(one.created_at, org.timezone)) },
     { title: 'Last seen', cell: (one) => ago(one.last_seen_at, now) },
     { title: 'Status', cell: (one) => badge(one.status, tones[one.status] ?? 'plain') },
     {

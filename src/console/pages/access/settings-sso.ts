@@ -1,22 +1,12 @@
 /** Single sign-on by OIDC or SAML. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
-import {
-  actionButton,
-  badge,
-  card,
-  cardOf,
-  confirmButton,
-  definitionList,
-  empty,
-  heading,
-  linkButton,
-  notice,
-  panel,
-} from '../../components.ts';
+import { actionButton, confirmButton, linkButton } from '../../buttons.ts';
+import { card, cardOf, definitionList, empty, heading, notice, panel } from '../../components.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import type { Field, Values } from '../../forms.ts';
 import { html, type Markup, type Part } from '../../html.ts';
+import { badge } from '../../inline.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 import { testCard, testStarted } from './sso-test.ts';
@@ -222,7 +212,8 @@ function none(visit: ScreenVisit): Markup {
   return empty(
     'SSO is not configured',
     'Members sign in with an API key or an invitation link.',
-    html`<div class="actions">${linkButton(visit, { path: `${here}/oidc`, label: 'Configure OIDC', tone: 'primary' })}${linkButton(visit, { path: `${here}/saml`, label: 'Configure SAML' })}</div>`,
+    html`<div class="actions">${linkButton(visit, { path: `${here}/oidc`, label: 'Configure OIDC', tone: 'primary' })}
+${linkButton(visit, { path: `${here}/saml`, label: 'Configure SAML' })}</div>`,
   );
 }
 
@@ -236,7 +227,8 @@ function connection(sso: SsoView, visit: ScreenVisit): Part {
         ];
   return html`${card(
     sso.kind === 'oidc' ? 'OIDC' : 'SAML 2.0',
-    html`<p>${badge(sso.required ? 'required' : 'optional', sso.required ? 'good' : 'plain')} ${sso.required ? 'SSO is the only way to sign in to the console.' : 'API keys and invitations can also sign in.'}</p>
+    html`<p>${sso.required ? badge('required', 'good') : badge('optional')}
+${sso.required ? 'SSO is the only way to sign in to the console.' : 'API keys and invitations can also sign in.'}</p>
 ${definitionList([
   ['Identity provider', address(sso.issuer ?? sso.idp_entity_id)],
   ['Client ID', sso.client_id ?? '–'],
@@ -249,7 +241,13 @@ ${definitionList([
   ['Default role', sso.default_role ?? noRole],
   ['Email domains', sso.allowed_email_domains.join(', ') || 'all'],
   ['New members', sso.just_in_time ? 'created on first sign-in' : 'must be invited'],
-])}<div class="form-end">${actionButton(visit, { path: `${here}/test`, label: 'Test sign-in', once: true })}${linkButton(visit, { path: `${here}/${sso.kind}`, label: 'Edit' })}${confirmButton(visit, { path: `${here}/remove`, label: 'Remove SSO' }, 'Members can no longer sign in by SSO. Their accounts are kept.')}</div>`,
+])}<div class="form-end">${actionButton(visit, { path: `${here}/test`, label: 'Test sign-in', once: true })}
+${linkButton(visit, { path: `${here}/${sso.kind}`, label: 'Edit' })}
+${confirmButton(
+  visit,
+  { path: `${here}/remove`, label: 'Remove SSO' },
+  'Members can no longer sign in by SSO. Their accounts are kept.',
+)}</div>`,
   )}
 ${card('For your identity provider', definitionList([['Sign-in URL', address(sso.login_url)], ...ours]))}`;
 }

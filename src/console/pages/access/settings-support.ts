@@ -1,23 +1,15 @@
 /** Support access: settings, grants and activity. */
-import type { Item } from '../../../contract/views/responses.ts';
-import {
-  actionButton,
-  badge,
-  type Column,
-  cardOf,
-  confirmButton,
-  empty,
-  heading,
-  linkButton,
-  type Tone,
-  table,
-} from '../../components.ts';
+import type { Item, Responses } from '../../../contract/views/responses.ts';
+import { actionButton, confirmButton, linkButton } from '../../buttons.ts';
+import { cardOf, empty, heading } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { humanize, time } from '../../format.ts';
 import { html, link, type Markup, path } from '../../html.ts';
+import { badge, codeList, nowrap, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { type Column, table } from '../../table.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
 const here = `${settingsPath}/support`;
@@ -85,13 +77,39 @@ async function overview(visit: ScreenVisit) {
   return view(
     'Support access',
     html`${heading('Support access', linkButton(visit, { path: `${here}/settings`, label: 'Edit' }))}${settingsTabs('/support', visit)}
-${cardOf('Settings', settings, ({ allowed, approval_required }) => html`<p>${allowed ? badge('allowed', 'good') : badge('not allowed', 'bad')} ${!allowed ? 'Operators cannot be granted access.' : approval_required ? 'Grants need approval by an admin.' : 'Grants need no approval; each one is listed here.'}</p>`)}
-${cardOf('Grants', grants, ({ data }) => (data.length === 0 ? empty('No grants', 'Support has not requested access to your organization.') : grantTable(data, visit)))}
-${cardOf('Support activity', accesses, (listed) => listing({ listed, path: here, query, none: empty('No activity', 'Every support request, allowed or denied, is logged here before it is served.'), caption: 'Support access', columns: accessColumns(org.timezone) }))}`,
+${cardOf('Settings', settings, grantPolicy)}
+${cardOf('Grants', grants, ({ data }) => grantTable(data, visit))}
+${cardOf('Support activity', accesses, (listed) =>
+  listing({
+    listed,
+    path: here,
+    query,
+    none: empty(
+      'No activity',
+      'Every support request, allowed or denied, is logged here before it is served.',
+    ),
+    caption: 'Support access',
+    columns: accessColumns(org.timezone),
+  }),
+)}`,
   );
 }
 
+function grantPolicy({ allowed, approval_required }: Responses['support_access.settings.read']): Markup {
+  if (!allowed) {
+    return html`<p>${badge('not allowed', 'bad')} Operators cannot be granted access.</p>`;
+  }
+  return html`<p>${badge('allowed', 'good')} ${
+    approval_required
+      ? 'Grants need approval by an admin.'
+      : 'Grants need no approval; each one is listed here.'
+  }</p>`;
+}
+
 function grantTable(grants: readonly GrantView[], visit: ScreenVisit): Markup {
+  if (grants.length === 0) {
+    return empty('No grants', 'Support has not requested access to your organization.');
+  }
   const { timezone } = visit.org;
   return table({
     caption: 'Grants',
@@ -101,15 +119,9 @@ function grantTable(grants: readonly GrantView[], visit: ScreenVisit): Markup {
         title: 'Reason',
         cell: (one) => html`${one.reason}<span class="sub"><code>${one.created_by}</code></span>`,
       },
-      { title: 'Permissions', cell: (one) => one.scope.map((scope) => html`<code>${scope}</code> `) },
-      {
-        title: 'Created',
-        cell: (one) => html`<span class="nowrap">${time(one.created_at, timezone)}</span>`,
-      },
-      {
-        title: 'Expires',
-        cell: (one) => html`<span class="nowrap">${time(one.expires_at, timezone)}</span>`,
-      },
+      { title: 'Permissions', cell: (one) => codeList(one.scope) },
+      { title: 'Created', cell: (one) => nowrap(time(one.created_at, timezone)) },
+      { title: 'Expires', cell: (one) => nowrap(time(one.expires_at, timezone)) },
       { title: 'Status', cell: (one) => badge(one.status, grantTones[one.status] ?? 'plain') },
       { title: '', cell: (one) => decisions(one, visit) },
     ],
@@ -119,7 +131,8 @@ function grantTable(grants: readonly GrantView[], visit: ScreenVisit): Markup {
 function decisions({ id, status, reason }: GrantView, visit: ScreenVisit): Markup | false {
   const at = path`/console/settings/support/grants/${id}`;
   if (status === 'pending') {
-    return html`<div class="actions">${actionButton(visit, { path: `${at}/approve`, label: 'Approve', tone: 'primary', about: reason })}${actionButton(visit, { path: `${at}/deny`, label: 'Deny', about: reason })}</div>`;
+    return html`<div class="actions">${actionButton(visit, { path: `${at}/approve`, label: 'Approve', tone: 'primary', about: reason })}
+${actionButton(visit, { path: `${at}/deny`, label: 'Deny', about: reason })}</div>`;
   }
   return (
     status === 'active' &&
@@ -133,7 +146,7 @@ function decisions({ id, status, reason }: GrantView, visit: ScreenVisit): Marku
 
 function accessColumns(timezone: string): Column<Item<'support_access.list'>>[] {
   return [
-    { title: 'Time', cell: (one) => html`<span class="nowrap">${time(one.at, timezone)}</span>` },
+    { title: 'Time', cell: (one) => nowrap(time(one.at, timezone)) },
     { title: 'Actor', cell: (one) => html`<code>${one.actor_id}</code>` },
     {
       title: 'Request',

@@ -1,11 +1,14 @@
 /** Settings of the organization: name, time zone, IP allowlist, plan, data region and rate limits. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import { badge, cardOf, chip, definitionList, heading, linkButton, table } from '../../components.ts';
+import { linkButton } from '../../buttons.ts';
+import { cardOf, definitionList, heading } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
 import { count, day, inUnit, seconds } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
+import { badge, chip, codeList } from '../../inline.ts';
 import { scopeName } from '../../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
 type OrgView = Responses['org.read'];
@@ -116,18 +119,23 @@ function organization(org: OrgView, visit: ScreenVisit): Markup {
 }
 
 function allowlist({ cidrs }: Responses['org.ip_allow_list.read'], visit: ScreenVisit): Markup {
-  return html`<p>${cidrs.length === 0 ? html`${badge('Any IP address')}` : cidrs.map((cidr) => html`<code>${cidr}</code> `)}</p>
+  return html`<p>${cidrs.length === 0 ? html`${badge('Any IP address')}` : codeList(cidrs)}</p>
 <p class="form-end">${linkButton(visit, { path: `${settingsPath}/addresses`, label: 'Edit IP allowlist' })}</p>`;
 }
 
 function dataRegion({ home_region, residency_mode }: OrgView): Markup {
   return home_region === null
     ? html`<p>No data region set. All regions serve this organization.</p>`
-    : html`<p>${chip(home_region, 'info')} Data is stored in this region. Requests to other regions are ${residency_mode === 'strict' ? 'blocked' : 'forwarded'}.</p>`;
+    : html`<p>${chip(home_region, 'info')} Data is stored in this region.
+Requests to other regions are ${residency_mode === 'strict' ? 'blocked' : 'forwarded'}.</p>`;
 }
 
 function readLimit(readRpm: number | null): Markup {
-  return html`<p>${readRpm === null ? 'Unlimited read requests.' : `${count(readRpm)} read requests per minute for the organization.`} <span class="quiet">Managed by your operator.</span></p>`;
+  const limit =
+    readRpm === null
+      ? 'Unlimited read requests.'
+      : `${count(readRpm)} read requests per minute for the organization.`;
+  return html`<p>${limit} <span class="quiet">Managed by your operator.</span></p>`;
 }
 
 function rateTable(rates: Responses['rate_limit_policies.list']['data']): Part {

@@ -1,9 +1,11 @@
 /** A test of single sign-on: its start, and its result. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
-import { badge, card, definitionList, heading, panel, type Tone } from '../../components.ts';
+import { buttonTo } from '../../buttons.ts';
+import { card, definitionList, heading, panel, preformatted } from '../../components.ts';
 import { capitalized } from '../../format.ts';
 import { html, type Markup } from '../../html.ts';
+import { badge, codeList, type Tone } from '../../inline.ts';
 import { settingsPath } from './settings-tabs.ts';
 
 type TestView = Responses['sso.tests.read'];
@@ -11,7 +13,7 @@ type ResultView = NonNullable<TestView['result']>;
 
 /** A link, because the content security policy does not let forms lead to other hosts. */
 export function testStarted({ start_url }: Responses['sso.tests.create']): Markup {
-  return html`${heading('Test sign-in', html`<a class="button" href="${settingsPath}/sso">Back</a>`)}
+  return html`${heading('Test sign-in', buttonTo(`${settingsPath}/sso`, 'Back'))}
 ${panel(html`<p>Sign in at your identity provider. You then see what it says about you, and which role you would get.</p>
 <p>Your session, your settings and your members stay as they are.</p>
 <p class="form-end"><a class="button primary" href="${start_url}" rel="noreferrer">Continue to identity provider</a></p>`)}`;
@@ -53,10 +55,13 @@ ${
     ['Subject', html`<code>${subject}</code>`],
     ['Verified email', email ?? 'none'],
     ['Name', name ?? '–'],
-    ['Groups', groups.length === 0 ? 'none' : groups.map((group) => html`<code>${group}</code> `)],
+    ['Groups', groups.length === 0 ? 'none' : codeList(groups)],
     ['Role', role === null ? 'none' : capitalized(role)],
     ['Member', member === null ? '–' : member === 'new' ? 'Would be created' : 'Exists already'],
   ])
 }
-${Object.keys(claims).length > 0 && html`<details class="entry"><summary>What the identity provider sent</summary><pre class="scroll" tabindex="0">${JSON.stringify(claims, null, 2)}</pre></details>`}`;
+${
+  Object.keys(claims).length > 0 &&
+  html`<details class="entry"><summary>What the identity provider sent</summary>${preformatted(JSON.stringify(claims, null, 2))}</details>`
+}`;
 }

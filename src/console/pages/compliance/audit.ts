@@ -1,28 +1,21 @@
 /** The audit log of an organization, or of operators: search, export and verification. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
-import {
-  actionButton,
-  alert,
-  badge,
-  card,
-  chip,
-  definitionList,
-  empty,
-  heading,
-  panel,
-  table,
-} from '../../components.ts';
+import { actionButton, buttonTo } from '../../buttons.ts';
+import { alert, card, definitionList, empty, heading, panel, preformatted } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen } from '../../form-screens.ts';
 import { count, humanize, time } from '../../format.ts';
 import { instantOf, localTime } from '../../forms.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
+import { badge, chip, nowrap, subline } from '../../inline.ts';
+import { labeled } from '../../inputs.ts';
 import { listing } from '../../listing.ts';
 import { type Actors, actorLink, actorsById } from '../../names.ts';
 import { searchPath } from '../../navigation.ts';
 import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../../screen.ts';
 import { idPrefix } from '../../search/find-by-id.ts';
+import { table } from '../../table.ts';
 
 const listPath = '/console/audit';
 
@@ -78,14 +71,10 @@ async function list(visit: ScreenVisit, failure?: ApiFailure) {
     none: empty('No entries yet', 'Every change is recorded here, in the same transaction.'),
     caption: 'Audit log',
     columns: [
-      {
-        title: 'Time',
-        cell: (entry) => html`<span class="nowrap">${time(entry.at, org.timezone)}</span>`,
-      },
+      { title: 'Time', cell: (entry) => nowrap(time(entry.at, org.timezone)) },
       {
         title: 'Actor',
-        cell: (entry) =>
-          html`${actorLink(entry.actor.id, actors)}<span class="sub">${humanize(entry.actor.kind)}</span>`,
+        cell: (entry) => html`${actorLink(entry.actor.id, actors)}${subline(humanize(entry.actor.kind))}`,
       },
       {
         title: 'Action',
@@ -93,17 +82,19 @@ async function list(visit: ScreenVisit, failure?: ApiFailure) {
       },
       {
         title: 'Target',
-        cell: (entry) =>
-          html`${humanize(entry.target.kind)}<span class="sub">${targetLink(entry.target.id, actors)}</span>`,
+        cell: (entry) => html`${humanize(entry.target.kind)}${subline(targetLink(entry.target.id, actors))}`,
       },
       { title: 'IP address', cell: (entry) => entry.address ?? '–' },
     ],
     below: details,
   });
+  const verify = actionButton(visit, { path: `${listPath}/verify`, label: 'Verify log' });
+  const intro = 'Every change, newest first. Entries are chained by hash, so that tampering is detected.';
   return view(
     'Audit log',
-    html`${heading('Audit log', actionButton(visit, { path: `${listPath}/verify`, label: 'Verify log' }), 'Every change, newest first. Entries are chained by hash, so that tampering is detected.')}
-${failure !== undefined && alert('The export failed.', failure.fields)}${exportForm(org.timezone, now, query)}${filterBar(listPath, filters, query, exportFields)}${card('Entries', body)}`,
+    html`${heading('Audit log', verify, intro)}
+${failure !== undefined && alert('The export failed.', failure.fields)}${exportForm(org.timezone, now, query)}
+${filterBar(listPath, filters, query, exportFields)}${card('Entries', body)}`,
     failure?.status,
   );
 }
@@ -120,20 +111,29 @@ function targetLink(id: string, actors: Actors): Part {
 function details(entry: EntryView): Markup {
   const parts = (['before', 'after', 'detail'] as const).flatMap((name) => {
     const value = entry[name];
-    return value === null
-      ? []
-      : [html`<h3>${name}</h3><pre class="scroll" tabindex="0">${JSON.stringify(value, null, 2)}</pre>`];
+    return value === null ? [] : [html`<h3>${name}</h3>${preformatted(JSON.stringify(value, null, 2))}`];
   });
-  return html`<details class="entry"><summary>Entry ${count(entry.seq)}</summary>${parts}${entry.trace_id !== null && html`<p>Trace ID <code>${entry.trace_id}</code></p>`}<p>Actor ID <code>${entry.actor.id}</code></p></details>`;
+  return html`<details class="entry"><summary>Entry ${count(entry.seq)}</summary>${parts}
+${entry.trace_id !== null && html`<p>Trace ID <code>${entry.trace_id}</code></p>`}
+<p>Actor ID <code>${entry.actor.id}</code></p></details>`;
 }
 
 function exportForm(timezone: string, now: Date, query: URLSearchParams): Markup {
-  const at = (name: string, ms: number) => query.get(name) ?? localTime(new Date(ms).toISOString(), timezone);
+  const instant = (name: string, label: string, ms: number) => {
+    const value = query.get(name) ?? localTime(new Date(ms).toISOString(), timezone);
+    return labeled(
+      `export-${name}`,
+      label,
+      html`<input type="datetime-local" id="export-${name}" name="${name}" value="${value}" required>`,
+    );
+  };
+  const option = (format: string) =>
+    html`<option${format === query.get('format') && html` selected`}>${format}</option>`;
+  const format = html`<select id="export-format" name="format">${formats.map(option)}</select>`;
   const isTried = query.has('from');
-  return html`<details class="fold"${isTried && html` open`}><summary>Export</summary><form method="get" action="${listPath}/export" class="filters" data-download>
-<div class="field"><label for="export-from">From</label><input type="datetime-local" id="export-from" name="from" value="${at('from', now.getTime() - weekMs)}" required></div>
-<div class="field"><label for="export-to">To</label><input type="datetime-local" id="export-to" name="to" value="${at('to', now.getTime())}" required></div>
-<div class="field"><label for="export-format">Format</label><select id="export-format" name="format">${formats.map((format) => html`<option${format === query.get('format') && html` selected`}>${format}</option>`)}</select></div>
+  return html`<details class="fold"${isTried && html` open`}><summary>Export</summary>
+<form method="get" action="${listPath}/export" class="filters" data-download>
+${instant('from', 'From', now.getTime() - weekMs)}${instant('to', 'To', now.getTime())}${labeled('export-format', 'Format', format)}
 <button class="button">Export</button></form><p class="quiet">At most 90 days, in the time zone of the organization (${timezone}).</p></details>`;
 }
 
@@ -155,7 +155,7 @@ async function exported(visit: ScreenVisit): Promise<ScreenAnswer> {
 }
 
 function verified(found: VerificationView): Markup {
-  return html`${heading('Verification', html`<a class="button" href="${listPath}">Back to audit log</a>`)}
+  return html`${heading('Verification', buttonTo(listPath, 'Back to audit log'))}
 ${panel(html`<p>${verdict(found)}</p>
 ${definitionList([
   ['Entries checked', count(found.checked_entries)],
@@ -168,7 +168,14 @@ ${definitionList([
   ['Signed checkpoints checked', count(found.checkpoints_checked)],
 ])}`)}
 ${found.findings.length > 0 && card('Problems found', findings(found.findings))}
-${found.head.token !== '' && card('Checkpoint', html`<p>A signed checkpoint of the current log. Store it elsewhere to prove later that no entry was changed or removed.</p><pre class="scroll" tabindex="0">${found.head.token}</pre>`)}`;
+${
+  found.head.token !== '' &&
+  card(
+    'Checkpoint',
+    html`<p>A signed checkpoint of the current log. Store it elsewhere to prove later that no entry was changed or removed.</p>
+${preformatted(found.head.token)}`,
+  )
+}`;
 }
 
 function verdict({ valid, findings }: VerificationView): Markup {

@@ -1,10 +1,11 @@
 /** For operators: retention of their audit log. */
-import { badge, card, definitionList, heading, linkButton } from '../../components.ts';
+import { linkButton } from '../../buttons.ts';
+import { card, definitionList, heading } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
 import { time } from '../../format.ts';
 import { html } from '../../html.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
-import { periodText } from './settings-retention.ts';
+import { pauses, periodText } from './settings-retention.ts';
 
 const here = '/console/retention';
 const apiPath = '/v1/admin/retention-policy';
@@ -38,17 +39,14 @@ export const operatorRetentionScreens: readonly Screen[] = [
 
 async function overview(visit: ScreenVisit) {
   const policy = await visit.api.get<'platform_retention.read'>(apiPath);
+  const edit = linkButton(visit, { path: `${here}/edit`, label: 'Edit' });
+  const intro = 'How long the audit log of operators is kept. Organizations set their own periods.';
+  const values = definitionList([
+    ['Audit log', periodText(policy.audit_days)],
+    ['Last changed', time(policy.updated_at, 'UTC')],
+  ]);
   return view(
     'Retention',
-    html`${heading('Retention', linkButton(visit, { path: `${here}/edit`, label: 'Edit' }), 'How long the audit log of operators is kept. Organizations set their own periods.')}
-${card(
-  'Retention periods',
-  html`${policy.legal_hold && html`<p>${badge('Legal hold', 'warn')} All deletion is paused.</p>`}${policy.failing_since !== null && html`<p>${badge('Failing', 'bad')} Deletion has failed since ${time(policy.failing_since, 'UTC')}. It is retried every ten minutes.</p>`}${definitionList(
-    [
-      ['Audit log', periodText(policy.audit_days)],
-      ['Last changed', time(policy.updated_at, 'UTC')],
-    ],
-  )}`,
-)}`,
+    html`${heading('Retention', edit, intro)}${card('Retention periods', [pauses(policy, 'UTC'), values])}`,
   );
 }

@@ -1,14 +1,17 @@
 /** Retention periods and deletion history. */
-import type { Item } from '../../../contract/views/responses.ts';
+import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
-import { badge, type Column, cardOf, definitionList, empty, heading, linkButton } from '../../components.ts';
+import { linkButton } from '../../buttons.ts';
+import { cardOf, definitionList, empty, heading } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
-import { count, time } from '../../format.ts';
+import { count, humanize, time } from '../../format.ts';
 import type { Field } from '../../forms.ts';
-import { html, link } from '../../html.ts';
+import { html, link, type Part } from '../../html.ts';
+import { badge, nowrap } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import type { Column } from '../../table.ts';
 import { settingsPath, settingsTabs } from '../access/settings-tabs.ts';
 
 const here = `${settingsPath}/retention`;
@@ -75,14 +78,42 @@ async function overview(visit: ScreenVisit) {
   const page = view(
     'Retention',
     html`${heading('Retention', linkButton(visit, { path: `${here}/edit`, label: 'Edit' }))}${settingsTabs('/retention', visit)}
-${cardOf('Retention periods', policy, (found) => html`${found.legal_hold && html`<p>${badge('legal hold', 'warn')} All deletion is paused.</p>`}${found.failing_since !== null && html`<p>${badge('failing', 'bad')} Deletion has failed since ${time(found.failing_since, org.timezone)}${found.failing.length > 0 && html` for ${found.failing.map((kind) => kind.replaceAll('_', ' ')).join(', ')}`}. It is retried every ten minutes.</p>`}${definitionList(periods.map(([name, label]) => [label, periodText(found[name])] as const))}`)}
-${cardOf('Deletion history', runs, (listed) => listing({ listed, path: here, query, none: empty('No deletions yet', 'Data past its retention period is deleted daily and listed here.'), caption: 'Deletion history', columns: runColumns(org.timezone) }))}`,
+${cardOf('Retention periods', policy, (found) => [
+  pauses(found, org.timezone),
+  definitionList(periods.map(([name, label]) => [label, periodText(found[name])] as const)),
+])}
+${cardOf('Deletion history', runs, (listed) =>
+  listing({
+    listed,
+    path: here,
+    query,
+    none: empty('No deletions yet', 'Data past its retention period is deleted daily and listed here.'),
+    caption: 'Deletion history',
+    columns: runColumns(org.timezone),
+  }),
+)}`,
   );
   // A legal hold or a failure leaves a deletion unfinished for as long as it lasts.
   const isPaused = policy instanceof ApiFailure || policy.legal_hold || policy.failing_since !== null;
   const autoRefresh =
     !isPaused && !(runs instanceof ApiFailure) && runs.data.some(({ finished_at }) => finished_at === null);
   return { ...page, autoRefresh };
+}
+
+type Pauses = Pick<Responses['retention_policy.read'], 'legal_hold' | 'failing_since'> & {
+  /** The kinds of data whose deletion fails. */
+  readonly failing?: readonly string[];
+};
+
+/** The reasons why nothing is deleted. */
+export function pauses({ legal_hold, failing_since, failing = [] }: Pauses, timezone: string): Part {
+  const kinds = failing.length > 0 && ` for ${failing.map(humanize).join(', ')}`;
+  return [
+    legal_hold && html`<p>${badge('legal hold', 'warn')} All deletion is paused.</p>`,
+    failing_since !== null &&
+      html`<p>${badge('failing', 'bad')} Deletion has failed since ${time(failing_since, timezone)}${kinds}.
+It is retried every ten minutes.</p>`,
+  ];
 }
 
 export function periodText(days: number | null): string {
@@ -95,7 +126,7 @@ export function periodText(days: number | null): string {
 
 function runColumns(timezone: string): Column<Item<'retention_policy.runs.list'>>[] {
   return [
-    { title: 'Time', cell: (one) => html`<span class="nowrap">${time(one.started_at, timezone)}</span>` },
+    { title: 'Time', cell: (one) => nowrap(time(one.started_at, timezone)) },
     { title: 'Runs', isNumber: true, cell: ({ deleted }) => count(deleted.runs) },
     { title: 'Contents', isNumber: true, cell: ({ deleted }) => count(deleted.contents) },
     { title: 'Audit entries', isNumber: true, cell: ({ deleted }) => count(deleted.audit_entries) },

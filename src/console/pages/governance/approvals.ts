@@ -1,13 +1,16 @@
 /** Requests that a rule requires approval for. */
 import type { Item } from '../../../contract/views/responses.ts';
 import type { ApiFailure } from '../../api.ts';
-import { alert, badge, card, empty, heading, nextPage, notice, type Tone, table } from '../../components.ts';
+import { buttonTo } from '../../buttons.ts';
+import { alert, card, empty, heading, nextPage, notice, tabBar } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen } from '../../form-screens.ts';
 import { ago, capitalized, time } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { badge, nowrap, subline, type Tone } from '../../inline.ts';
 import { type Actors, actorLink, actorName, actorsById } from '../../names.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 
 const listPath = '/console/approvals';
 const states = ['pending', 'approved', 'used', 'denied', 'expired'] as const;
@@ -63,13 +66,20 @@ async function list(visit: ScreenVisit, failure?: ApiFailure) {
       ? empty(
           state === 'pending' ? 'Nothing to review' : `No ${state} requests`,
           'Requests that need approval by a rule appear here.',
-          html`<a class="button" href="/console/policies">View policies</a>`,
+          buttonTo('/console/policies', 'View policies'),
         )
-      : html`${state === 'pending' ? data.map((one) => request(one, visit, actors)) : decided(data, org.timezone, actors)}${nextPage(listPath, query, next_cursor)}`;
+      : [
+          state === 'pending'
+            ? data.map((one) => request(one, visit, actors))
+            : decided(data, org.timezone, actors),
+          nextPage(listPath, query, next_cursor),
+        ];
+  const tabs = states.map((name) => [name, capitalized(name)] as const);
   return view(
     'Approvals',
     html`${heading('Approvals', undefined, 'Requests that need a decision. You cannot approve requests from your own API key.')}
-<nav class="tabs" aria-label="Status">${states.map((name) => html`<a href="${link(listPath, { state: name })}"${name === state && html` aria-current="page"`}>${capitalized(name)}</a>`)}</nav>${failure !== undefined && alert(failure.message, failure.fields)}${body}`,
+${tabBar('Status', tabs, state, (name) => link(listPath, { state: name }))}
+${failure !== undefined && alert(failure.message, failure.fields)}${body}`,
     failure?.status,
   );
 }
@@ -83,11 +93,13 @@ function request(approval: ApprovalView, { now, params, form, denied }: ScreenVi
   return card(
     attempted,
     html`<p>${reason} <a href="${path`/console/policies/${rule_id}`}">View rule</a></p>
-<p class="quiet">${actorLink(key_id, actors)} requested ${action !== null && html`<code>${action}</code> on `}<code>${model}</code> ${ago(requested_at, now)} · expires ${ago(expires_at, now)}</p>
+<p class="quiet">${actorLink(key_id, actors)} requested ${action !== null && html`<code>${action}</code> on `}<code>${model}</code>
+${ago(requested_at, now)} · expires ${ago(expires_at, now)}</p>
 ${
   denial === undefined
     ? html`<form method="post" class="filters" action="${approve}">
-<div class="field"><label for="uses-${id}">Valid for (runs)</label><input type="text" inputmode="numeric" id="uses-${id}" name="uses" value="${typed('uses') ?? '1'}"></div>
+<div class="field"><label for="uses-${id}">Valid for (runs)</label>
+<input type="text" inputmode="numeric" id="uses-${id}" name="uses" value="${typed('uses') ?? '1'}"></div>
 <div class="field"><label for="reason-${id}">Reason</label><input type="text" id="reason-${id}" name="reason" value="${typed('reason')}"></div>
 <button class="button primary">Approve<span class="hidden"> ${about}</span></button>
 <button class="button" formaction="${path`/console/approvals/${id}/deny`}">Deny<span class="hidden"> ${about}</span></button></form>`
@@ -110,18 +122,15 @@ function decided(approvals: readonly ApprovalView[], timezone: string, actors: A
       caption: 'Approvals',
       rows: approvals,
       columns: [
-        {
-          title: 'Requested',
-          cell: (one) => html`<span class="nowrap">${time(one.requested_at, timezone)}</span>`,
-        },
-        { title: 'Request', cell: (one) => html`${one.attempted}<span class="sub">${one.reason}</span>` },
+        { title: 'Requested', cell: (one) => nowrap(time(one.requested_at, timezone)) },
+        { title: 'Request', cell: (one) => html`${one.attempted}${subline(one.reason)}` },
         { title: 'API key', cell: (one) => actorLink(one.key_id, actors) },
         { title: 'Status', cell: (one) => badge(one.state, tones[one.state] ?? 'plain') },
         { title: 'Uses', isNumber: true, cell: (one) => `${one.uses_made} of ${one.uses ?? 'unlimited'}` },
         {
           title: 'Decided by',
           cell: (one) =>
-            html`${one.decided_by !== null && actorLink(one.decided_by, actors)}<span class="sub">${one.decision_reason}</span>`,
+            html`${one.decided_by !== null && actorLink(one.decided_by, actors)}${subline(one.decision_reason)}`,
         },
       ],
     }),

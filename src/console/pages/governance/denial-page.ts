@@ -1,10 +1,12 @@
 /** One blocked request: what blocked it, what was missing, when it passes, and whom to ask. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
-import { badge, card, definitionList, heading, linkButton, notice, type Tone } from '../../components.ts';
+import { buttonTo, linkButton } from '../../buttons.ts';
+import { card, definitionList, heading, notice } from '../../components.ts';
 import { denialReason, denialTitle, shortfallOf } from '../../denial-texts.ts';
 import { ago, capitalized, count, humanize, time } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { badge, subline, type Tone } from '../../inline.ts';
 import {
   kindName,
   limitEditPath,
@@ -55,7 +57,7 @@ ${card(capitalized(subjectOf(denial)), causeOf(visit, denial, limit, approval))}
 ${card('Whom to ask', contactOf(denial, admins))}
 </div>
 ${card('Request', requestOf(visit, denial, keys))}
-<p class="form-end"><a class="button" href="${listPath}">All blocked requests</a> <a class="button" href="${alikeLink(denial)}">Blocked by the same cause</a></p>`,
+<p class="form-end">${buttonTo(listPath, 'All blocked requests')} ${buttonTo(alikeLink(denial), 'Blocked by the same cause')}</p>`,
   );
 }
 
@@ -210,9 +212,11 @@ const approvalAdvice: Readonly<Record<Approval['state'], string>> = {
 };
 
 function approvalState(approval: Approval | ApiFailure): Part {
-  return approval instanceof ApiFailure
-    ? notice(approval)
-    : html`<a href="${approvalLink(approval)}">View approval</a> ${badge(capitalized(approval.state), approvalTones[approval.state])}<span class="sub">${approvalAdvice[approval.state]}</span>`;
+  if (approval instanceof ApiFailure) {
+    return notice(approval);
+  }
+  const { state } = approval;
+  return html`<a href="${approvalLink(approval)}">View approval</a> ${badge(state, approvalTones[state])}${subline(approvalAdvice[state])}`;
 }
 
 function contactOf({ cause }: Denial, admins: readonly string[]): Part {
@@ -223,7 +227,8 @@ function contactOf({ cause }: Denial, admins: readonly string[]): Part {
     return html`<p>Your operator, who manages this limit.</p>`;
   }
   return admins.length > 0
-    ? html`<p class="contact">${admins.map((admin, index) => [index > 0 && ', ', contactLink(admin)])}</p><p class="quiet">No owner set. These members can change it.</p>`
+    ? html`<p class="contact">${admins.map((admin, index) => [index > 0 && ', ', contactLink(admin)])}</p>
+<p class="quiet">No owner set. These members can change it.</p>`
     : html`<p>An admin of your organization.</p><p class="quiet">No owner set.</p>`;
 }
 
@@ -251,10 +256,13 @@ function requestOf(visit: ScreenVisit, denial: Denial, keys: Awaited<ReturnType<
 function traces(ids: readonly string[], denials: number): Part {
   const shown = ids.slice(0, tracesShown);
   const folded = ids.slice(tracesShown);
-  const item = (id: string) => html`<li><code>${id}</code></li>`;
+  const list = (some: readonly string[]) =>
+    html`<ul class="bare-list">${some.map((id) => html`<li><code>${id}</code></li>`)}</ul>`;
   return ids.length === 0
     ? 'not recorded'
-    : html`<ul class="bare-list">${shown.map(item)}</ul>${folded.length > 0 && html`<details><summary>${count(folded.length)} more</summary><ul class="bare-list">${folded.map(item)}</ul></details>`}${denials > ids.length && html`<span class="sub">The first ${count(ids.length)} of ${count(denials)}.</span>`}`;
+    : html`${list(shown)}
+${folded.length > 0 && html`<details><summary>${count(folded.length)} more</summary>${list(folded)}</details>`}
+${subline(denials > ids.length && `The first ${count(ids.length)} of ${count(denials)}.`)}`;
 }
 
 function alikeLink({ limit_id, cause, code }: Denial): string {

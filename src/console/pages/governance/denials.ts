@@ -1,11 +1,12 @@
 /** Blocked requests and their reasons. */
 import { ApiFailure } from '../../api.ts';
-import { alert, badge, card, empty, heading } from '../../components.ts';
+import { alert, card, empty, heading } from '../../components.ts';
 import { dayFilters } from '../../day-range.ts';
 import { denialCodes, denialName, denialReason, denialTitle } from '../../denial-texts.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { ago, count, humanize } from '../../format.ts';
 import { html, link, type Markup, path } from '../../html.ts';
+import { badge, nowrap, subline } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { keyLink, keysById } from '../../names.ts';
 import { periodOf } from '../../periods.ts';
@@ -38,9 +39,11 @@ async function list(visit: ScreenVisit) {
   if (found instanceof ApiFailure && found.code !== 'validation_failed') {
     throw found;
   }
+  const intro = html`Requests blocked by limits, policies, rate limits or detectors.
+The last 1,000 are kept; identical ones within a second are grouped.`;
   return view(
     'Blocked requests',
-    html`${heading('Blocked requests', undefined, 'Requests blocked by limits, policies, rate limits or detectors. The last 1,000 are kept; identical ones within a second are grouped.')}
+    html`${heading('Blocked requests', undefined, intro)}
 ${filterBar(listPath, filters, query)}${card('Recent', found instanceof ApiFailure ? alert('Invalid filters.', found.fields) : await rows(found, visit))}`,
     found instanceof ApiFailure ? found.status : 200,
   );
@@ -65,11 +68,11 @@ async function rows(
     ),
     caption: 'Blocked requests',
     columns: [
-      { title: 'Time', cell: (row) => html`<span class="nowrap">${ago(row.last_at, now)}</span>` },
+      { title: 'Time', cell: (row) => nowrap(ago(row.last_at, now)) },
       {
         title: 'Reason',
         cell: (row) =>
-          html`<a href="${path`/console/refusals/${row.id}`}">${denialName(row)}</a><span class="sub">${denialReason(row, org.timezone)}</span>`,
+          html`<a href="${path`/console/refusals/${row.id}`}">${denialName(row)}</a>${subline(denialReason(row, org.timezone))}`,
       },
       { title: 'Model', cell: (row) => row.model ?? '–' },
       { title: 'Action', cell: (row) => row.action ?? '–' },
@@ -77,7 +80,7 @@ async function rows(
       { title: 'Workflow', cell: (row) => row.workflow ?? '–' },
       {
         title: 'API key',
-        cell: (row) => html`${keyLink(row.key_id, keys)}<span class="sub">${humanize(row.operation)}</span>`,
+        cell: (row) => html`${keyLink(row.key_id, keys)}${subline(humanize(row.operation))}`,
       },
       {
         title: 'Count',

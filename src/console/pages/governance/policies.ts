@@ -1,20 +1,12 @@
 /** Policies: rules on models and actions, their versions and forms. */
-import {
-  actionCard,
-  badge,
-  card,
-  confirmButton,
-  definitionList,
-  empty,
-  heading,
-  linkButton,
-  nextPage,
-} from '../../components.ts';
+import { actionCard, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
+import { card, definitionList, empty, heading, nextPage } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, time } from '../../format.ts';
 import type { Field, Values } from '../../forms.ts';
 import { html, link, path } from '../../html.ts';
+import { badge, nowrap } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { actorLink, actorsById } from '../../names.ts';
 import { pathOf } from '../../operations.ts';
@@ -62,7 +54,8 @@ const fixedFields: readonly Field[] = [
     label: 'Condition',
     kind: 'code',
     whenEmpty: 'null',
-    help: html`A <a href="https://cel.dev" rel="noreferrer">CEL</a> expression such as <code>cost_usd &gt; 5.0 &amp;&amp; team == "research"</code>. Leave blank to always apply.`,
+    help: html`A <a href="https://cel.dev" rel="noreferrer">CEL</a> expression such as
+<code>cost_usd &gt; 5.0 &amp;&amp; team == "research"</code>. Leave blank to always apply.`,
   },
   {
     name: 'priority',
@@ -129,7 +122,14 @@ export const policyScreens: readonly Screen[] = [
     attempt,
     below: (visit, { reason }) =>
       html`${card('Versions', html`<p><a href="${pathOf(`${rulePath}/versions`, visit.params)}">Version history</a></p>`)}
-${actionCard('Delete', confirmButton(visit, { path: pathOf(`${rulePath}/delete`, visit.params), label: 'Delete rule', thing: String(reason) }, 'It stops applying with the next request. This cannot be undone.'))}`,
+${actionCard(
+  'Delete',
+  confirmButton(
+    visit,
+    { path: pathOf(`${rulePath}/delete`, visit.params), label: 'Delete rule', thing: String(reason) },
+    'It stops applying with the next request. This cannot be undone.',
+  ),
+)}`,
   }),
   actionScreen({
     path: `${rulePath}/delete`,
@@ -184,15 +184,16 @@ async function list(visit: ScreenVisit) {
         title: 'Reason',
         cell: (rule) => html`<a href="${path`/console/policies/${rule.id}`}">${rule.reason}</a>`,
       },
-      {
-        title: 'Updated',
-        cell: (rule) => html`<span class="nowrap">${time(rule.updated_at, org.timezone)}</span>`,
-      },
+      { title: 'Updated', cell: (rule) => nowrap(time(rule.updated_at, org.timezone)) },
     ],
   });
+  const actions = [
+    create('Create rule'),
+    linkButton(visit, { path: `${listPath}/try`, label: 'Test request' }),
+  ];
   return view(
     'Policies',
-    html`${heading('Policies', html`${create('Create rule')}${linkButton(visit, { path: `${listPath}/try`, label: 'Test request' })}`, 'Rules on models and actions, in order of evaluation.')}
+    html`${heading('Policies', actions, 'Rules on models and actions, in order of evaluation.')}
 ${card('Rules', body)}`,
   );
 }
@@ -211,7 +212,7 @@ async function versions({ api, org, params, query }: ScreenVisit) {
   );
   return view(
     'Rule versions',
-    html`${heading('Rule versions', html`<a class="button" href="${pathOf(rulePath, params)}">Back to rule</a>`)}
+    html`${heading('Rule versions', buttonTo(pathOf(rulePath, params), 'Back to rule'))}
 ${found.data.map(({ version, changed_at, changed_by, deleted, policy }) =>
   card(
     `Version ${version}${deleted ? ', deleted' : ''}`,

@@ -1,8 +1,8 @@
 /** Labels of rules that several pages show. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import { badge, type Tone } from '../../components.ts';
 import { humanize } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
+import { badge, codeList, type Tone } from '../../inline.ts';
 
 export type PolicyView = Responses['policies.read'];
 
@@ -14,8 +14,8 @@ export function effectBadge(effect: string): Markup {
 
 export function conditions({ models, actions, expression }: PolicyView): Part {
   const parts = [
-    models !== null && html`models ${models.map((model) => html`<code>${model}</code> `)}`,
-    actions !== null && html`actions ${actions.map((action) => html`<code>${action}</code> `)}`,
+    models !== null && html`models ${codeList(models)}`,
+    actions !== null && html`actions ${codeList(actions)}`,
     expression !== null && html`<code>${expression}</code>`,
   ].filter((part) => part !== false);
   return parts.length === 0

@@ -1,13 +1,15 @@
 /** Tests a draft rule on past runs, and the active rules on one request. */
 import { policyDimensions, runDimensions } from '../../../contract/run-dimensions.ts';
 import type { Responses } from '../../../contract/views/responses.ts';
-import { ApiFailure } from '../../api.ts';
-import { badge, card, definitionList, table } from '../../components.ts';
+import { ApiFailure, readPages } from '../../api.ts';
+import { card, definitionList } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
 import { capitalized, count, humanize, time } from '../../format.ts';
 import type { Field } from '../../forms.ts';
-import { html, type Markup, path } from '../../html.ts';
+import { html, link, type Markup, path } from '../../html.ts';
+import { badge, subline } from '../../inline.ts';
 import type { Screen, ScreenVisit } from '../../screen.ts';
+import { table } from '../../table.ts';
 import { effectBadge, type PolicyView } from './policy-labels.ts';
 
 const simulatedRuns = 500;
@@ -17,11 +19,13 @@ export async function simulated(
   { api, org, params }: ScreenVisit,
   rule: Record<string, unknown>,
 ): Promise<Markup | ApiFailure> {
-  const active = await everyRule(api, org.path);
+  const active = await readPages((cursor) =>
+    api.tryGet<'policies.list'>(link(`${org.path}/policies`, { limit: '200', cursor })),
+  );
   if (active instanceof ApiFailure) {
     return active;
   }
-  const others = active.filter(({ id }) => id !== params.policy_id).map(asDraft);
+  const others = active.data.filter(({ id }) => id !== params.policy_id).map(asDraft);
   const answer = await api.send<'policies.simulate'>('POST', `${org.path}/policies/simulate`, {
     rules: [...others, rule],
     runs: simulatedRuns,
@@ -30,22 +34,6 @@ export async function simulated(
   return answer instanceof ApiFailure
     ? answer.within(`rules[${others.length}].`)
     : result(answer, org.timezone);
-}
-
-async function everyRule(api: ScreenVisit['api'], orgPath: string): Promise<PolicyView[] | ApiFailure> {
-  const rules: PolicyView[] = [];
-  let cursor: string | null = null;
-  do {
-    const page: Responses['policies.list'] | ApiFailure = await api.tryGet<'policies.list'>(
-      `${orgPath}/policies?limit=200${cursor === null ? '' : `&cursor=${cursor}`}`,
-    );
-    if (page instanceof ApiFailure) {
-      return page;
-    }
-    rules.push(...page.data);
-    cursor = page.next_cursor;
-  } while (cursor !== null);
-  return rules;
 }
 
 function asDraft({ effect, models, actions, expression, priority, reason, enabled }: PolicyView): object {
@@ -91,8 +79,7 @@ function result({ runs, changed, draft, changes }: Responses['policies.simulate'
           { title: 'Now', cell: (run) => effectBadge(run.now.verdict) },
           {
             title: 'With this rule',
-            cell: (run) =>
-              html`${effectBadge(run.draft.verdict)}<span class="sub">${run.draft.reason}</span>`,
+            cell: (run) => html`${effectBadge(run.draft.verdict)}${subline(run.draft.reason)}`,
           },
         ],
       })

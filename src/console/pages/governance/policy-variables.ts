@@ -1,7 +1,8 @@
 /** The variables of conditions, with examples that can be inserted. */
 import type { Item } from '../../../contract/views/responses.ts';
-import { table } from '../../components.ts';
 import { html, type Markup } from '../../html.ts';
+import { subline } from '../../inline.ts';
+import { table } from '../../table.ts';
 
 /** The script of the pages adds the example to the field: alone, or to what is there. */
 export function variableReference(variables: readonly Item<'policies.variables'>[]): Markup {
@@ -9,16 +10,14 @@ export function variableReference(variables: readonly Item<'policies.variables'>
     caption: 'Variables',
     rows: variables,
     columns: [
-      {
-        title: 'Variable',
-        cell: ({ name, type }) => html`<code>${name}</code><span class="sub">${type}</span>`,
-      },
+      { title: 'Variable', cell: ({ name, type }) => html`<code>${name}</code>${subline(type)}` },
       { title: 'Meaning', cell: ({ meaning }) => meaning },
       { title: 'Example', cell: ({ example }) => html`<code>${example}</code>` },
       {
         title: '',
         cell: ({ name, example }) =>
-          html`<button type="button" class="button needs-script" data-insert="${example}" data-into="field-expression">Insert<span class="hidden"> example of ${name}</span></button>`,
+          html`<button type="button" class="button needs-script" data-insert="${example}" data-into="field-expression">
+Insert<span class="hidden"> example of ${name}</span></button>`,
       },
     ],
   })}</details>`;

@@ -1,26 +1,17 @@
 /** Routing and evals: the policy, cost and score of each model, and a routing test. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
-import { ApiFailure } from '../../api.ts';
+import { ApiFailure, readPages } from '../../api.ts';
+import { confirmButton, linkButton } from '../../buttons.ts';
 import { scatterChart } from '../../charts/scatter.ts';
-import {
-  badge,
-  card,
-  cardOf,
-  confirmButton,
-  definitionList,
-  empty,
-  heading,
-  linkButton,
-  nextPage,
-  panel,
-  table,
-} from '../../components.ts';
+import { card, cardOf, definitionList, empty, heading, nextPage, notice, panel } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, humanize, milliseconds, time, usd } from '../../format.ts';
 import type { Field } from '../../forms.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { badge, codeList, nowrap } from '../../inline.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 
 const listPath = '/console/routing';
 /** More points would cover each other. */
@@ -171,11 +162,21 @@ async function overview(visit: ScreenVisit) {
     to('evals/new', 'Create eval result'),
     to('try', 'Test routing'),
   ];
+  const found = policy instanceof ApiFailure ? undefined : policy;
+  const noPolicy = html`Choose candidate models and a minimum score. <code>POST /v1/routing/decisions</code> then picks a model.`;
   const body = html`${heading('Routing', actions, 'Route to the cheapest, fastest or best model that passes your evals.')}
-${policy instanceof ApiFailure && policy.code === 'not_found' ? panel(empty('No routing policy yet', html`Choose candidate models and a minimum score. <code>POST /v1/routing/decisions</code> then picks a model.`, to('policy', 'Create policy', 'primary'))) : cardOf('Policy', policy, policyDetails)}
-${evals instanceof ApiFailure ? '' : models instanceof ApiFailure ? cardOf('Cost and score', models, () => '') : costScoreChart(evals.data, models, policy instanceof ApiFailure ? undefined : policy)}
+${
+  policy instanceof ApiFailure && policy.code === 'not_found'
+    ? panel(empty('No routing policy yet', noPolicy, to('policy', 'Create policy', 'primary')))
+    : cardOf('Policy', policy, policyDetails)
+}
+${!(evals instanceof ApiFailure) && costScoreChart(evals.data, models, found)}
 ${filterBar(listPath, filters, query)}
-${cardOf('Latest results', evals, ({ data, next_cursor }) => (data.length === 0 ? noEvals(to('evals/new', 'Create eval result', 'primary')) : html`${evalTable(data, visit, policy instanceof ApiFailure ? undefined : policy)}${nextPage(listPath, query, next_cursor)}`))}`;
+${cardOf('Latest results', evals, ({ data, next_cursor }) =>
+  data.length === 0
+    ? noEvals(to('evals/new', 'Create eval result', 'primary'))
+    : [evalTable(data, visit, found), nextPage(listPath, query, next_cursor)],
+)}`;
   return view('Routing', body);
 }
 
@@ -185,22 +186,17 @@ async function modelsOf(
   evals: readonly EvalView[],
 ): Promise<readonly ModelView[] | ApiFailure> {
   const names = new Set([...new Set(evals.map(({ model }) => model))].slice(0, chartedModelsMax));
-  const models: ModelView[] = [];
-  let cursor: string | null | undefined;
-  while (models.length < names.size && cursor !== null) {
-    const page = await api.tryGet<'models.list'>(link('/v1/models', { limit: '200', cursor }));
-    if (page instanceof ApiFailure) {
-      return page;
-    }
-    models.push(...page.data.filter(({ model }) => names.has(model)));
-    cursor = page.next_cursor;
-  }
-  return models;
+  const isCharted = ({ model }: ModelView) => names.has(model);
+  const listed = await readPages(
+    (cursor) => api.tryGet<'models.list'>(link('/v1/models', { limit: '200', cursor })),
+    (models) => models.filter(isCharted).length === names.size,
+  );
+  return listed instanceof ApiFailure ? listed : listed.data.filter(isCharted);
 }
 
 function policyDetails(policy: RoutingPolicyView): Markup {
   return definitionList([
-    ['Candidates', policy.candidates.map((name) => html`<code>${name}</code> `)],
+    ['Candidates', codeList(policy.candidates)],
     ['Eval suite', policy.suite],
     ['Minimum score', `${policy.min_score} with at least ${count(policy.min_samples)} samples`],
     ['Max result age', `${count(policy.max_age_days)} days`],
@@ -228,9 +224,12 @@ function callCost({
 
 function costScoreChart(
   evals: readonly EvalView[],
-  models: readonly ModelView[],
+  models: readonly ModelView[] | ApiFailure,
   policy: RoutingPolicyView | undefined,
 ): Part {
+  if (models instanceof ApiFailure) {
+    return card('Cost and score', notice(models));
+  }
   const suite = policy?.suite ?? evals[0]?.suite;
   const costs = new Map(models.map((model) => [model.model, callCost(model)]));
   const points = evals
@@ -287,10 +286,7 @@ function evalTable(
           policy?.suite === one.suite &&
           (one.score >= policy.min_score ? badge('passes', 'good') : badge('fails', 'bad')),
       },
-      {
-        title: 'Run at',
-        cell: (one) => html`<span class="nowrap">${time(one.ran_at, visit.org.timezone)}</span>`,
-      },
+      { title: 'Run at', cell: (one) => nowrap(time(one.ran_at, visit.org.timezone)) },
       { title: 'Source', cell: (one) => one.source ?? '–' },
       {
         title: '',
@@ -332,23 +328,22 @@ function trial(): readonly Screen[] {
     result: (_visit, decision) =>
       card(
         decision.model,
-        html`<p>${badge(decision.fallback ? 'fallback' : 'chosen', decision.fallback ? 'warn' : 'good')} ${usd(decision.expected_cost_usd)}, score ${decision.score ?? 'unknown'}, ${milliseconds(decision.latency_ms)}.</p>${table(
-          {
-            caption: 'Other candidates',
-            rows: decision.considered,
-            columns: [
-              { title: 'Model', cell: (one) => one.model },
-              {
-                title: 'Reason',
-                cell: (one) =>
-                  one.rank === null ? badge(humanize(one.reason), 'warn') : `eligible (#${one.rank})`,
-              },
-              { title: 'Cost', isNumber: true, cell: (one) => usd(one.expected_cost_usd) },
-              { title: 'Score', isNumber: true, cell: (one) => one.score ?? '–' },
-              { title: 'Latency', isNumber: true, cell: (one) => milliseconds(one.latency_ms) },
-            ],
-          },
-        )}`,
+        html`<p>${decision.fallback ? badge('fallback', 'warn') : badge('chosen', 'good')} ${usd(decision.expected_cost_usd)},
+score ${decision.score ?? 'unknown'}, ${milliseconds(decision.latency_ms)}.</p>${table({
+          caption: 'Other candidates',
+          rows: decision.considered,
+          columns: [
+            { title: 'Model', cell: (one) => one.model },
+            {
+              title: 'Reason',
+              cell: (one) =>
+                one.rank === null ? badge(humanize(one.reason), 'warn') : `eligible (#${one.rank})`,
+            },
+            { title: 'Cost', isNumber: true, cell: (one) => usd(one.expected_cost_usd) },
+            { title: 'Score', isNumber: true, cell: (one) => one.score ?? '–' },
+            { title: 'Latency', isNumber: true, cell: (one) => milliseconds(one.latency_ms) },
+          ],
+        })}`,
       ),
   });
 }

@@ -1,13 +1,16 @@
 /** Safety detectors: list, forms and a test page. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import { actionCard, badge, card, confirmButton, heading, linkButton, table } from '../../components.ts';
+import { actionCard, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
+import { card, heading } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, humanize } from '../../format.ts';
 import type { Field } from '../../forms.ts';
 import { html, link, path } from '../../html.ts';
+import { badge, subline } from '../../inline.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 
 const listPath = '/console/safety';
 const detectorPath = `${listPath}/{detector_id}`;
@@ -164,9 +167,15 @@ async function list(visit: ScreenVisit) {
   const { data } = await api.get<'safety_detectors.list'>(
     link(`${org.path}/safety-detectors`, { ...filterQuery(query), limit: '200' }),
   );
+  const actions = [
+    linkButton(visit, { path: `${listPath}/new`, label: 'Create detector', tone: 'primary' }),
+    linkButton(visit, { path: `${listPath}/try`, label: 'Test detectors' }),
+    buttonTo('/console/runs?flagged=true', 'Flagged runs'),
+  ];
+  const intro = html`Detect sensitive content in the <code>content</code> of runs. Detectors are off by default.`;
   return view(
     'Safety',
-    html`${heading('Safety', html`${linkButton(visit, { path: `${listPath}/new`, label: 'Create detector', tone: 'primary' })}${linkButton(visit, { path: `${listPath}/try`, label: 'Test detectors' })}<a class="button" href="/console/runs?flagged=true">Flagged runs</a>`, html`Detect sensitive content in the <code>content</code> of runs. Detectors are off by default.`)}
+    html`${heading('Safety', actions, intro)}
 ${card(
   'Detectors',
   table({
@@ -176,7 +185,7 @@ ${card(
       {
         title: 'Detector',
         cell: (one) =>
-          html`<a href="${path`/console/safety/${one.id}`}">${humanize(one.name)}</a><span class="sub">${one.description ?? one.pattern ?? one.words?.join(', ')}</span>`,
+          html`<a href="${path`/console/safety/${one.id}`}">${humanize(one.name)}</a>${subline(one.description ?? one.pattern ?? one.words?.join(', '))}`,
       },
       { title: 'Type', cell: (one) => humanize(one.kind) },
       { title: 'Minimum matches', isNumber: true, cell: (one) => count(one.threshold) },

@@ -1,30 +1,19 @@
 /** Benchmarks: participation, cohorts and comparison with a cohort. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
+import { actionCard, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
 import { quartileBar } from '../../charts/quartiles.ts';
-import {
-  actionCard,
-  badge,
-  type Column,
-  card,
-  cardOf,
-  confirmButton,
-  definitionList,
-  empty,
-  heading,
-  linkButton,
-  notice,
-  panel,
-  table,
-} from '../../components.ts';
+import { card, cardOf, definitionList, empty, heading, notice, panel } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, day, milliseconds, percent, usd } from '../../format.ts';
 import type { Field } from '../../forms.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { badge, nowrap } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { type Column, table } from '../../table.ts';
 
 const listPath = '/console/benchmarks';
 const cohortPath = `${listPath}/{cohort_id}`;
@@ -96,11 +85,24 @@ async function overview(visit: ScreenVisit) {
       link('/v1/benchmarks/cohorts', { ...filterQuery(query), sort: 'name' }),
     ),
   ]);
+  const actions = [
+    create('Create cohort'),
+    linkButton(visit, { path: `${listPath}/participation`, label: 'Participation' }),
+  ];
   return view(
     'Benchmarks',
-    html`${heading('Benchmarks', html`${create('Create cohort')}${linkButton(visit, { path: `${listPath}/participation`, label: 'Participation' })}`, 'Compare your costs with similar organizations, anonymously.')}
+    html`${heading('Benchmarks', actions, 'Compare your costs with similar organizations, anonymously.')}
 ${cardOf('Participation', participation, participationStatus)}
-${cardOf('Cohorts', cohorts, (listed) => listing({ listed, path: listPath, query, none: empty('No cohorts yet', 'Choose who to compare with.', create('Create cohort')), caption: 'Cohorts', columns: cohortColumns(org.timezone) }))}`,
+${cardOf('Cohorts', cohorts, (listed) =>
+  listing({
+    listed,
+    path: listPath,
+    query,
+    none: empty('No cohorts yet', 'Choose who to compare with.', create('Create cohort')),
+    caption: 'Cohorts',
+    columns: cohortColumns(org.timezone),
+  }),
+)}`,
   );
 }
 
@@ -109,7 +111,9 @@ function participationStatus({
   industry: field,
   size_band,
 }: Responses['benchmark_participation.read']): Markup {
-  return html`<p>${enabled ? badge('participating', 'good') : badge('not participating')} ${enabled ? html`Industry: ${field ?? 'any'}, size: ${size_band ?? 'any'}.` : 'Your data is not shared. You can still view benchmarks.'}</p>`;
+  return enabled
+    ? html`<p>${badge('participating', 'good')} Industry: ${field ?? 'any'}, size: ${size_band ?? 'any'}.</p>`
+    : html`<p>${badge('not participating')} Your data is not shared. You can still view benchmarks.</p>`;
 }
 
 function criteriaText({ criteria }: CohortView): string {
@@ -124,7 +128,7 @@ function cohortColumns(timezone: string): Column<CohortView>[] {
       cell: (one) => html`<a href="${path`/console/benchmarks/${one.id}`}">${one.name}</a>`,
     },
     { title: 'Criteria', cell: criteriaText },
-    { title: 'Created', cell: (one) => html`<span class="nowrap">${day(one.created_at, timezone)}</span>` },
+    { title: 'Created', cell: (one) => nowrap(day(one.created_at, timezone)) },
   ];
 }
 
@@ -146,7 +150,7 @@ async function compared(visit: ScreenVisit) {
   const answer = await api.tryGet<'benchmarks.read_cohort'>(
     pathOf('/v1/benchmarks/cohorts/{cohort_id}', params),
   );
-  const back = html`<a class="button" href="${listPath}">All cohorts</a>`;
+  const back = buttonTo(listPath, 'All cohorts');
   const removal = actionCard(
     'Delete',
     confirmButton(
@@ -168,9 +172,12 @@ async function compared(visit: ScreenVisit) {
       html`${heading('Cohort', back)}${panel(empty('Not enough participants', html`${notice(answer)} Widen the criteria, or try again later.`))}${removal}`,
     );
   }
+  const { week, from, until } = answer.release;
+  const intro = html`${criteriaText(answer)}: ${count(answer.contributing_orgs)} organizations, week ${week},
+${day(from, 'UTC')} to ${day(until, 'UTC')}.`;
   return view(
     answer.name,
-    html`${heading(answer.name, back, html`${criteriaText(answer)}: ${count(answer.contributing_orgs)} organizations, week ${answer.release.week}, ${day(answer.release.from, 'UTC')} to ${day(answer.release.until, 'UTC')}.`)}
+    html`${heading(answer.name, back, intro)}
 <div class="grid">${metrics.map(({ name, title, format }) => metricCard(title, answer.metrics[name], format))}</div>
 ${card('Models', answer.model_mix.length === 0 ? html`<p class="quiet">No model is used by enough organizations.</p>` : mix(answer.model_mix))}
 ${panel(

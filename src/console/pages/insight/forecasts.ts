@@ -1,24 +1,16 @@
 /** Forecasts: daily spend with its range, scenarios, exhaustion of limits, and the value of adding teams. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { type Api, ApiFailure, type Listed } from '../../api.ts';
+import { linkButton } from '../../buttons.ts';
 import { lineChart } from '../../charts/line.ts';
-import {
-  badge,
-  card,
-  cardOf,
-  empty,
-  heading,
-  linkButton,
-  notice,
-  panel,
-  stat,
-  table,
-} from '../../components.ts';
+import { card, cardOf, empty, heading, notice, panel, stat } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { count, humanize, shortDate, shortUsd, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { badge, subline } from '../../inline.ts';
 import { kindName, limitLink, limitSubtitle, scopeName, usedShare } from '../../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 import type { LimitView } from '../../views.ts';
 import { hasForecast } from './overview-charts.ts';
 import { type ScenarioView, scenarioScreens } from './scenarios.ts';
@@ -105,7 +97,13 @@ ${filterBar(listPath, filters, query)}
           : `${humanize(capacity.method)}, ${confidence[capacity.quality]} confidence`,
       ),
     ]}</div>
-${spend instanceof ApiFailure ? cardOf('Spend', spend, () => '') : !hasForecast(capacity) ? card('Spend per day', empty('No forecast yet', 'Forecasts appear after a few days of runs.')) : spendChart(spend, capacity)}
+${
+  spend instanceof ApiFailure
+    ? card('Spend', notice(spend))
+    : hasForecast(capacity)
+      ? spendChart(spend, capacity)
+      : card('Spend per day', empty('No forecast yet', 'Forecasts appear after a few days of runs.'))
+}
 ${cardOf('Scenarios', scenarios, () => comparison(capacity, compared, create))}
 ${spend instanceof ApiFailure ? '' : outlook([spend, ...scoped], limits)}
 ${teamChart(capacity)}`,
@@ -223,7 +221,7 @@ function comparison(base: CapacityForecast, compared: readonly Compared[], creat
       {
         title: 'Scenario',
         cell: ({ scenario }) =>
-          html`<a href="${path`/console/forecasts/scenarios/${scenario.id}`}">${scenario.name}</a><span class="sub">${scenario.description}</span>`,
+          html`<a href="${path`/console/forecasts/scenarios/${scenario.id}`}">${scenario.name}</a>${subline(scenario.description)}`,
       },
       { title: 'Forecast', isNumber: true, cell: figureCell(({ total }) => usd(total.cost_usd)) },
       {
@@ -302,8 +300,8 @@ function outlooksIn({ data: [one] }: SpendForecast): OutlookRow[] {
 
 function limitCell({ kind, match }: LimitOutlook, limit: LimitView | undefined): Part {
   return limit === undefined
-    ? html`${kindName(kind)}<span class="sub">${scopeName(match)}</span>`
-    : html`${limitLink(limit)}<span class="sub">${limitSubtitle(limit)}</span>`;
+    ? html`${kindName(kind)}${subline(scopeName(match))}`
+    : html`${limitLink(limit)}${subline(limitSubtitle(limit))}`;
 }
 
 const dayMs = 86_400_000;
@@ -326,7 +324,11 @@ export function runsOut(limit: OutlookRow): Part {
   if (runs_out_on === null) {
     return badge('not projected', 'good');
   }
-  return html`${badge(shortDate(runs_out_on), runs_out_in_window ? 'bad' : 'warn')}${earliest_on !== null && earliest_on !== runs_out_on && html`<span class="sub">as early as ${shortDate(earliest_on)}</span>`}`;
+  const isRange = earliest_on !== null && earliest_on !== runs_out_on;
+  return [
+    badge(shortDate(runs_out_on), runs_out_in_window ? 'bad' : 'warn'),
+    subline(isRange && `as early as ${shortDate(earliest_on)}`),
+  ];
 }
 
 /** Maximum multiple of the observed team count that is shown: the curve is not reliable far beyond it. */

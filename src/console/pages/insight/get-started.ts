@@ -1,8 +1,10 @@
 /** Onboarding: a checklist of steps, ticked off from the state of the organization, and code for the first call. */
 import type { Item } from '../../../contract/views/responses.ts';
 import { ApiFailure, type Listed } from '../../api.ts';
-import { badge, card, heading, linkButton, requirement } from '../../components.ts';
+import { buttonTo, linkButton } from '../../buttons.ts';
+import { card, heading, requirement } from '../../components.ts';
 import { html, type Markup, type Part } from '../../html.ts';
+import { badge, subline } from '../../inline.ts';
 import type { Screen, ScreenVisit } from '../../screen.ts';
 import { view } from '../../screen.ts';
 import { quickStarts } from '../../snippets.ts';
@@ -58,7 +60,9 @@ function progressText(steps: readonly Step[]): string {
 function checklist(steps: readonly Step[]): Markup {
   return html`<ol class="checklist">${steps.map(
     ({ title, text, isDone, actions, isOptional }) =>
-      html`<li class="step-item${isDone === true && ' is-done'}"><div><strong>${title}</strong> ${stateBadge(isDone, isOptional === true)}<span class="sub">${text}</span></div>${isDone !== true && html`<div class="actions">${actions}</div>`}</li>`,
+      html`<li class="step-item${isDone === true && ' is-done'}">
+<div><strong>${title}</strong> ${stateBadge(isDone, isOptional === true)}${subline(text)}</div>
+${isDone !== true && html`<div class="actions">${actions}</div>`}</li>`,
   )}</ol>`;
 }
 
@@ -113,7 +117,7 @@ async function readSteps(visit: ScreenVisit): Promise<readonly Step[]> {
       title: 'Send the first call',
       text: html`Copy the code for curl, TypeScript or Python. <a href="/docs/guides/decisions">How decisions work</a>`,
       isDone: isAnyListed(runs),
-      actions: html`<a class="button" href="${getStartedPath}#code">Show code</a>`,
+      actions: buttonTo(`${getStartedPath}#code`, 'Show code'),
     },
     {
       title: 'Send alerts to your systems',

@@ -1,9 +1,11 @@
 /** For operators: the state of the installation. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import { badge, card, definitionList, heading, type Tone, table } from '../../components.ts';
+import { card, definitionList, heading } from '../../components.ts';
 import { ago, count, exactUsd, seconds, time } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
+import { badge, codeList, subline, type Tone } from '../../inline.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 
 type InstallationView = Responses['installation.read'];
 type CheckView = InstallationView['checks'][number];
@@ -46,8 +48,7 @@ function checkTable(checks: readonly CheckView[]): Part {
       { title: 'Status', cell: ({ status }) => statusBadge(status) },
       {
         title: 'Finding',
-        cell: ({ finding, remedy }) =>
-          html`${finding}${remedy !== '' && html`<span class="sub">${remedy}</span>`}`,
+        cell: ({ finding, remedy }) => html`${finding}${remedy !== '' && subline(remedy)}`,
       },
     ],
   });
@@ -74,7 +75,7 @@ function installation(found: InstallationView): Part {
 }
 
 function namesOr(names: readonly string[], none: string): Part {
-  return names.length === 0 ? none : names.map((name) => html`<code>${name}</code> `);
+  return names.length === 0 ? none : codeList(names);
 }
 
 function queues({ queues, holds, spools, ledger_drift_usd, retention_failing_orgs }: InstallationView): Part {
@@ -119,7 +120,7 @@ function jobTable(jobs: readonly JobView[], now: Date): Part {
       {
         title: 'Last error',
         cell: ({ last_error, last_failed_at }) =>
-          last_error !== null && html`${last_error}<span class="sub">${ago(last_failed_at, now)}</span>`,
+          last_error !== null && html`${last_error}${subline(ago(last_failed_at, now))}`,
       },
     ],
   });

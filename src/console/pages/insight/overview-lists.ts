@@ -1,14 +1,17 @@
 /** The lists of the overview: limits closest to exhaustion, blocked requests, and the largest spenders. */
 import { ApiFailure, type Listed } from '../../api.ts';
-import { empty, linkButton, table } from '../../components.ts';
+import { linkButton } from '../../buttons.ts';
+import { empty } from '../../components.ts';
 import type { DayRange } from '../../day-range.ts';
 import { denialName, denialReason } from '../../denial-texts.ts';
 import { runsLink, usageLink } from '../../drill-down.ts';
 import { ago, capitalized, count, percent, usd } from '../../format.ts';
 import { html, link, type Part, path } from '../../html.ts';
+import { nowrap, subline } from '../../inline.ts';
 import { limitName, limitPath, remainingText, usageMeter, usedShare } from '../../limit-names.ts';
 import { filtersFor, notSet } from '../../run-filters.ts';
 import type { ScreenVisit } from '../../screen.ts';
+import { table } from '../../table.ts';
 import type { DenialView, LimitView, UsageRow, UsageView } from '../../views.ts';
 import { sumOf } from './overview-stats.ts';
 
@@ -42,7 +45,9 @@ export async function nearestLimits(
   }
   return html`<ul class="rows">${nearest.map(
     (limit) =>
-      html`<li><a class="row-link" href="${limitPath(limit)}"><span class="row-head"><span>${limitName(limit)}</span><span class="quiet">${limit.standing && remainingText(limit, limit.standing)}</span></span>${limit.standing && usageMeter(limit, limit.standing)}</a></li>`,
+      html`<li><a class="row-link" href="${limitPath(limit)}"><span class="row-head"><span>${limitName(limit)}</span>
+<span class="quiet">${limit.standing && remainingText(limit, limit.standing)}</span></span>
+${limit.standing && usageMeter(limit, limit.standing)}</a></li>`,
   )}</ul><p class="more"><a href="/console/limits">All limits</a></p>`;
 }
 
@@ -57,14 +62,16 @@ export function denialList(denials: readonly DenialView[], { org, now }: ScreenV
       {
         title: 'Reason',
         cell: (row) =>
-          html`<a href="${path`/console/refusals/${row.id}`}">${denialName(row)}</a>${row.count > 1 && html` <span class="quiet">× ${count(row.count)}</span>`}<span class="sub">${denialReason(row, org.timezone)}</span>`,
+          html`<a href="${path`/console/refusals/${row.id}`}">${denialName(row)}</a>${
+            row.count > 1 && html` <span class="quiet">× ${count(row.count)}</span>`
+          }${subline(denialReason(row, org.timezone))}`,
       },
       {
         title: 'Request',
         cell: (row) =>
-          html`${row.model ?? row.operation}<span class="sub">${[row.customer_id, row.workflow].filter(Boolean).join(', ')}</span>`,
+          html`${row.model ?? row.operation}${subline([row.customer_id, row.workflow].filter(Boolean).join(', '))}`,
       },
-      { title: 'Time', cell: (row) => html`<span class="nowrap">${ago(row.last_at, now)}</span>` },
+      { title: 'Time', cell: (row) => nowrap(ago(row.last_at, now)) },
     ],
   })}<p class="more"><a href="/console/refusals">All blocked requests</a></p>`;
 }

@@ -1,10 +1,12 @@
 /** The figures at the top of the overview, each with a link to what it is made of. */
 import { ApiFailure, type Listed } from '../../api.ts';
-import { badge, offered, requirement, stat, statOf } from '../../components.ts';
+import { offered } from '../../buttons.ts';
+import { requirement, stat, statOf } from '../../components.ts';
 import type { DayRange } from '../../day-range.ts';
 import { usageLink } from '../../drill-down.ts';
 import { count, shortDate, usd } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
+import { badge } from '../../inline.ts';
 import { limitPath, remainingText, usageMeter } from '../../limit-names.ts';
 import type { ScreenVisit } from '../../screen.ts';
 import type { LimitView, UsageRow, UsageView } from '../../views.ts';
@@ -167,6 +169,8 @@ function forecastNote(
   if (projection === undefined || budget === undefined || projection <= Number(budget.limit)) {
     return confidenceLabels[forecast.quality] ?? forecast.quality;
   }
-  const isExceeded = Number(budget.standing?.remaining) === 0;
-  return html`${badge(`${usd(projection - Number(budget.limit))} over budget`, 'warn')} ${isExceeded ? 'Budget is used up' : runsOut !== undefined && `Budget runs out around ${shortDate(runsOut)}`}`;
+  const over = badge(`${usd(projection - Number(budget.limit))} over budget`, 'warn');
+  return Number(budget.standing?.remaining) === 0
+    ? html`${over} Budget is used up`
+    : html`${over} ${runsOut !== undefined && `Budget runs out around ${shortDate(runsOut)}`}`;
 }

@@ -3,7 +3,7 @@
 import { localTime } from '../../../kernel/local-time.ts';
 import { calendarWindow } from '../../../kernel/windows.ts';
 import { ApiFailure } from '../../api.ts';
-import { cardOf, heading } from '../../components.ts';
+import { cardOf, heading, panel } from '../../components.ts';
 import { daysOf } from '../../day-range.ts';
 import { usageLink } from '../../drill-down.ts';
 import { clockTime, shortDate } from '../../format.ts';
@@ -87,12 +87,28 @@ async function overview(visit: ScreenVisit) {
   const days = daysOf(fromMs, nowMs + 1, org.timezone);
   const budget = budgets instanceof ApiFailure ? undefined : monthBudget(budgets.data);
   const period = html`<span class="quiet">${shortDate(days.from)} – ${shortDate(days.to)}</span>`;
+  const monthUsage = usageLink({}, { from: month.start, to: today });
   const body = html`${heading('Overview', undefined, html`Spend and limits of ${org.name}. Times in ${org.timezone}. ${asOf(visit)}`)}
 ${!(byDay instanceof ApiFailure) && byDay.data.length === 0 && (await getStartedCard(visit))}
 ${overviewStats(visit, { byDay, caps, budgets, budget, forecast, approvals, month, monthDays })}
 <div class="grid wide">
-${byDay instanceof ApiFailure || forecast instanceof ApiFailure ? cardOf('This month', byDay instanceof ApiFailure ? byDay : forecast, () => '') : html`<section class="card">${monthChart({ days: byDay.data, forecast, budget: budget && Number(budget.limit), month })}<p class="more">${budget !== undefined && html`Budget ${limitLink(budget)} · `}<a href="${usageLink({}, { from: month.start, to: today })}">Usage this month</a> · <a href="/console/forecasts">Forecasts</a></p></section>`}
-${byDayAndModel instanceof ApiFailure || byDay instanceof ApiFailure ? cardOf('Spend per day', byDay instanceof ApiFailure ? byDay : byDayAndModel, () => '') : html`<section class="card">${spendPerDay(byDay.data, costsByModel(byDayAndModel))}<p class="more"><a href="${usageLink({}, days)}">Usage by model</a></p></section>`}
+${
+  byDay instanceof ApiFailure || forecast instanceof ApiFailure
+    ? cardOf('This month', byDay instanceof ApiFailure ? byDay : forecast, () => '')
+    : panel([
+        monthChart({ days: byDay.data, forecast, budget: budget && Number(budget.limit), month }),
+        html`<p class="more">${budget && html`Budget ${limitLink(budget)} · `}<a href="${monthUsage}">Usage this month</a> ·
+<a href="/console/forecasts">Forecasts</a></p>`,
+      ])
+}
+${
+  byDayAndModel instanceof ApiFailure || byDay instanceof ApiFailure
+    ? cardOf('Spend per day', byDay instanceof ApiFailure ? byDay : byDayAndModel, () => '')
+    : panel([
+        spendPerDay(byDay.data, costsByModel(byDayAndModel)),
+        html`<p class="more"><a href="${usageLink({}, days)}">Usage by model</a></p>`,
+      ])
+}
 </div>
 <div class="grid wide">
 ${cardOf('Limits closest to exhaustion', limits, () => nearest)}
@@ -120,5 +136,10 @@ function asOf({ now, org, query, credential }: ScreenVisit): Part {
   const isPaused = query.has('still');
   // In a support session every refresh would be recorded, so there is none.
   const isLive = !isPaused && credential.support === undefined;
-  return html`<span class="as-of">As of <time datetime="${now.toISOString()}">${clockTime(now, org.timezone)}</time>${isLive && html`, updated every ${refreshSeconds} seconds`} · <a href="${isPaused ? '/console?still=yes' : '/console'}">Refresh</a>${credential.support === undefined && html` · <a href="${isPaused ? '/console' : '/console?still=yes'}">${isPaused ? 'Resume updates' : 'Pause updates'}</a>`}</span>`;
+  const [target, label] = isPaused ? ['/console', 'Resume updates'] : ['/console?still=yes', 'Pause updates'];
+  return html`<span class="as-of">As of <time datetime="${now.toISOString()}">${clockTime(now, org.timezone)}</time>${
+    isLive && `, updated every ${refreshSeconds} seconds`
+  } · <a href="${isPaused ? '/console?still=yes' : '/console'}">Refresh</a>${
+    credential.support === undefined && html` · <a href="${target}">${label}</a>`
+  }</span>`;
 }

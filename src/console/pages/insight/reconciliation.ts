@@ -1,11 +1,14 @@
 /** Reconciliation of the ledger: all postings recomputed and compared at one instant. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import { badge, card, definitionList, heading, panel, table } from '../../components.ts';
+import { buttonTo } from '../../buttons.ts';
+import { card, definitionList, heading, panel } from '../../components.ts';
 import { actionScreen } from '../../form-screens.ts';
 import { count, exactUsd, inUnit, time } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
+import { badge } from '../../inline.ts';
 import { kindName } from '../../limit-names.ts';
 import { type Screen, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 
 const back = '/console/limits';
 
@@ -37,7 +40,7 @@ export const reconciliationScreens: readonly Screen[] = [
 ];
 
 function reconciled(found: ReconciliationView, timezone: string): Markup {
-  return html`${heading('Reconciliation', html`<a class="button" href="${back}">Back to limits</a>`, 'Recomputes ledger, runs, usage and counters at one instant and compares them.')}
+  return html`${heading('Reconciliation', buttonTo(back, 'Back to limits'), 'Recomputes ledger, runs, usage and counters at one instant and compares them.')}
 ${panel(html`<p>${found.balanced ? badge('All balanced', 'good') : badge('Not balanced', 'bad')}</p>
 ${definitionList([
   ['Difference', exactUsd(found.drift_usd)],

@@ -1,6 +1,7 @@
 /** The results of the search box: any id, or a part of a name. The only match of an id is opened directly. */
-import { empty, heading, panel } from '../../components.ts';
+import { card, empty, heading, panel } from '../../components.ts';
 import { html, type Markup } from '../../html.ts';
+import { subline } from '../../inline.ts';
 import { operatorMenu, orgMenu, searchPath } from '../../navigation.ts';
 import { openableMenu } from '../../operations.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
@@ -35,16 +36,20 @@ async function search({ api, org, query, now, credential }: ScreenVisit) {
     return seeOther(only.href);
   }
   const groups = [...(references.length === 0 ? [] : [{ title: 'ID', matches: references }]), ...byName];
+  const hint = html`Check the spelling, or search for a part of the name.
+Values of runs are searched in the last 90 days.`;
   return view(
     'Search',
     html`${heading('Search', undefined, html`Results for “${text}”.`)}
-${groups.length === 0 ? panel(empty('No matches', 'Check the spelling, or search for a part of the name. Values of runs are searched in the last 90 days.')) : html`<div class="grid">${groups.map(results)}</div>`}
+${groups.length === 0 ? panel(empty('No matches', hint)) : html`<div class="grid">${groups.map(results)}</div>`}
 ${notSearched(context)}`,
   );
 }
 
 function results({ title, matches }: MatchGroup): Markup {
-  return html`<section class="card"><div class="card-head"><h2>${title}</h2></div><ul class="rows">${matches.map(({ href, name, note }) => html`<li><a href="${href}">${name}</a>${note !== undefined && html`<span class="sub">${note}</span>`}</li>`)}</ul></section>`;
+  const item = ({ href, name, note }: MatchGroup['matches'][number]) =>
+    html`<li><a href="${href}">${name}</a>${subline(note)}</li>`;
+  return card(title, html`<ul class="rows">${matches.map(item)}</ul>`);
 }
 
 function notSearched({ missing }: SearchContext): Markup | false {

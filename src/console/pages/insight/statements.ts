@@ -1,25 +1,16 @@
 /** Providers' statements: upload, comparison with the ledger, reconciliation. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import {
-  actionCard,
-  badge,
-  card,
-  confirmButton,
-  definitionList,
-  empty,
-  heading,
-  linkButton,
-  nextPage,
-  type Tone,
-  table,
-} from '../../components.ts';
+import { actionCard, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
+import { card, definitionList, empty, heading, nextPage } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, exactUsd, humanize, time } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { badge, subline, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 
 const statementsPath = '/console/statements';
 const statementPath = `${statementsPath}/{statement_id}`;
@@ -49,8 +40,8 @@ export const statementScreens: readonly Screen[] = [
   ...formScreens<'statements.create'>({
     path: `${statementsPath}/new`,
     title: 'Upload statement',
-    intro:
-      'Paste the cost and usage pages of OpenAI or Anthropic as JSON, or a CSV file in the columns of FOCUS 1.2. Send larger files with POST /v1/orgs/{id}/statements.',
+    intro: html`Paste the cost and usage pages of OpenAI or Anthropic as JSON, or a CSV file in the columns of FOCUS 1.2.
+Send larger files with POST /v1/orgs/{id}/statements.`,
     submit: 'Upload statement',
     back: statementsPath,
     fields: () => [
@@ -130,7 +121,7 @@ ${card(
       {
         title: 'Period',
         cell: (one) =>
-          html`<a href="${path`/console/statements/${one.id}`}">${one.period_start} – ${lastDay(one.period_end)}</a><span class="sub">${one.provider}</span>`,
+          html`<a href="${path`/console/statements/${one.id}`}">${one.period_start} – ${lastDay(one.period_end)}</a>${subline(one.provider)}`,
       },
       { title: 'Billed', isNumber: true, cell: (one) => exactUsd(one.billed_usd) },
       {
@@ -171,7 +162,7 @@ async function comparison(visit: ScreenVisit) {
   const title = `${statement.provider}, ${statement.period_start} – ${lastDay(statement.period_end)}`;
   return view(
     'Statement',
-    html`${heading(title, html`<a class="button" href="${statementsPath}">All statements</a>`, html`<code>${statement.id}</code>`)}
+    html`${heading(title, buttonTo(statementsPath, 'All statements'), html`<code>${statement.id}</code>`)}
 ${card('Total', totals(statement, compared, org.timezone))}
 ${filterBar(page, filters, query)}
 ${card('Comparison', html`${rows(compared)}${nextPage(page, query, compared.next_cursor)}`)}
@@ -200,11 +191,7 @@ function rows({ data }: ComparisonView): Part {
     rows: data,
     columns: [
       { title: 'Day', cell: (row) => row.day },
-      {
-        title: 'Model',
-        cell: (row) =>
-          html`${row.model}${row.project !== null && html`<span class="sub">${row.project}</span>`}`,
-      },
+      { title: 'Model', cell: (row) => html`${row.model}${subline(row.project)}` },
       { title: 'Billed', isNumber: true, cell: (row) => exactUsd(row.billed.usd) },
       { title: 'Recorded', isNumber: true, cell: (row) => exactUsd(row.recorded.usd) },
       { title: 'Difference', isNumber: true, cell: (row) => exactUsd(row.difference.usd) },
@@ -213,10 +200,11 @@ function rows({ data }: ComparisonView): Part {
         cell: (row) =>
           row.causes.length === 0
             ? '–'
-            : html`${row.causes.map(
-                ({ cause, usd, tokens, provider_key_ids }) =>
-                  html`<span class="sub">${badge(humanize(cause), causeTones[cause] ?? 'plain')} ${exactUsd(usd)}${tokens !== null && tokens !== 0 && html`, ${count(tokens)} tokens`}${provider_key_ids.length > 0 && html`, ${provider_key_ids.join(', ')}`}</span>`,
-              )}`,
+            : row.causes.map(({ cause, usd, tokens, provider_key_ids }) => {
+                const used = tokens !== null && tokens !== 0 ? [`${count(tokens)} tokens`] : [];
+                const details = [exactUsd(usd), ...used, ...provider_key_ids].join(', ');
+                return subline([badge(humanize(cause), causeTones[cause] ?? 'plain'), ' ', details]);
+              }),
       },
     ],
   });

@@ -83,7 +83,8 @@ export function otherExports(state: UsageState): Markup {
   const buttons = formats
     .slice(1)
     .map(({ name, label }) => html`<button class="button" name="format" value="${name}">${label}</button>`);
-  return html`<details class="more-exports"><summary>More exports</summary><div class="presets">${exportForm(state, buttons)}</div><p class="sub">The days of FOCUS are in UTC.</p></details>`;
+  return html`<details class="more-exports"><summary>More exports</summary><div class="presets">${exportForm(state, buttons)}</div>
+<p class="sub">The days of FOCUS are in UTC.</p></details>`;
 }
 
 /** Returns the file, or the error that the page shows. */

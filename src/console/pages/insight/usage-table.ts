@@ -1,9 +1,11 @@
 /** The table of the usage page, and the figures above it. */
-import { badge, type Column, stat, table } from '../../components.ts';
+import { stat } from '../../components.ts';
 import { capitalized, count, milliseconds, shortCount, usd } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
+import { badge } from '../../inline.ts';
 import { fieldName } from '../../limit-names.ts';
 import { filtersFor, notSet } from '../../run-filters.ts';
+import { type Column, table } from '../../table.ts';
 import type { UsageRow, UsageView } from '../../views.ts';
 import type { NameOf } from './usage-charts.ts';
 import { costPerRun, measured, type Sums, tokensOf } from './usage-measures.ts';

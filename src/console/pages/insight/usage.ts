@@ -1,11 +1,11 @@
 /** Usage: where the money goes, by any field of runs and over time, compared with the previous period. */
 import { ApiFailure } from '../../api.ts';
 import { alert, card, empty, heading, nextPage, panel } from '../../components.ts';
-import type { Filter } from '../../filters.ts';
-import { filterFields } from '../../filters.ts';
+import { type Filter, filterFields, moreFilters } from '../../filters.ts';
 import { capitalized, humanize } from '../../format.ts';
-import type { Option } from '../../forms.ts';
+import { type Option, selectOptions } from '../../forms.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
+import { hiddenInputs, labeled } from '../../inputs.ts';
 import { fieldName } from '../../limit-names.ts';
 import { periodBar, rangeLabel } from '../../periods.ts';
 import {
@@ -90,7 +90,8 @@ async function usage(visit: ScreenVisit, failure?: ApiFailure) {
         : used.nameOf(field, value);
   const isToday = Date.parse(period.api.to ?? '') > now.getTime();
   const previous = found instanceof ApiFailure ? undefined : found.previous;
-  const intro = html`${period.label} (${org.timezone})${previous && `, compared with ${rangeLabel(Date.parse(previous.from), Date.parse(previous.to), org.timezone)}`}.${isToday && previous && ' Today is not over yet.'}`;
+  const before = previous && rangeLabel(Date.parse(previous.from), Date.parse(previous.to), org.timezone);
+  const intro = html`${period.label} (${org.timezone})${before && `, compared with ${before}`}.${isToday && before && ' Today is not over yet.'}`;
   const body =
     found instanceof ApiFailure || drawn instanceof ApiFailure
       ? alert('Invalid filters.', (found instanceof ApiFailure ? found : (drawn as ApiFailure)).fields)
@@ -150,7 +151,11 @@ function shown(
       ? chartOverTime(state, drawn.series, nameOf)
       : chartByFields(state, drawn.bars.data, found.data, nameOf);
   return html`${usageStats(state, found)}${panel(chart)}
-${card(`By ${tableGroups(state).split(',').map(fieldName).join(' and ')}`, html`${usageTable(state, found, nameOf)}${nextPage(usagePath, query, found.next_cursor)}${otherExports(state)}`)}`;
+${card(`By ${tableGroups(state).split(',').map(fieldName).join(' and ')}`, [
+  usageTable(state, found, nameOf),
+  nextPage(usagePath, query, found.next_cursor),
+  otherExports(state),
+])}`;
 }
 
 function controls(state: UsageState, used: UsedValues): Markup {
@@ -162,7 +167,11 @@ function controls(state: UsageState, used: UsedValues): Markup {
       option(name, capitalized(fieldName(name))),
     );
   const select = (name: string, label: string, options: readonly Option[], value: string) =>
-    html`<div class="field"><label for="view-${name}">${label}</label><select id="view-${name}" name="${name}">${options.map((one) => html`<option value="${one.value}"${one.value === value && html` selected`}>${one.label}</option>`)}</select></div>`;
+    labeled(
+      `view-${name}`,
+      label,
+      html`<select id="view-${name}" name="${name}">${selectOptions(options, value)}</select>`,
+    );
   const filterList: readonly Filter[] = [
     ...usageFields.map((field) => fieldFilter(field, used)),
     tagFilter(used),
@@ -172,7 +181,7 @@ function controls(state: UsageState, used: UsedValues): Markup {
     .filter((name) => filterList.every((filter) => filter.name !== name))
     .map((name): Filter => ({ name, label: humanize(name) }));
   return html`<form method="get" action="${usagePath}" class="filters" role="search" aria-label="View and filters" data-submit-on-change>
-${Object.entries(period.query).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${hiddenInputs(period.query)}
 ${select('group_by', 'Group by', fieldOptions(groupBy), groupBy)}
 ${select(
   'then_by',
@@ -191,7 +200,7 @@ ${select(
   measure.name,
 )}
 ${select('compare', 'Compare with', [option('', 'Previous period'), option('off', 'Nothing')], query.compare ?? '')}
-<details class="more-filters"><summary>Filters</summary><div class="filters">${filterFields([...filterList, ...unlisted], new URLSearchParams(filters))}</div></details>
+${moreFilters('Filters', false, filterFields([...filterList, ...unlisted], new URLSearchParams(filters)))}
 <button class="button">Apply</button></form>`;
 }
 
@@ -202,8 +211,9 @@ function chips(state: UsageState, nameOf: NameOf): Part {
     name === 'without'
       ? `Not set: ${value.split(',').map(fieldName).join(', ')}`
       : `${capitalized(fieldName(name))}: ${nameOf(name, value)}`;
-  return (
-    entries.length > 0 &&
-    html`<ul class="chips" aria-label="Active filters">${entries.map(([name, value]) => html`<li><a class="chip" href="${usageHref(state, { [name]: undefined })}"><span class="hidden">Remove filter </span>${label(name, value)} <span aria-hidden="true">×</span></a></li>`)}</ul>`
-  );
+  const chip = ([name, value]: readonly [string, string]) => {
+    const href = usageHref(state, { [name]: undefined });
+    return html`<li><a class="chip" href="${href}"><span class="hidden">Remove filter </span>${label(name, value)} <span aria-hidden="true">×</span></a></li>`;
+  };
+  return entries.length > 0 && html`<ul class="chips" aria-label="Active filters">${entries.map(chip)}</ul>`;
 }

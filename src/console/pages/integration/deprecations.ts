@@ -1,11 +1,12 @@
 /** Deprecated endpoints and the API keys that still call them: of one organization, or of all for operators. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
-import { ApiFailure } from '../../api.ts';
-import { badge, card, cardOf, empty, heading, nextPage, notice, table } from '../../components.ts';
+import { cardOf, empty, heading, nextPage } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { count, time } from '../../format.ts';
 import { html, link, type Markup, path } from '../../html.ts';
+import { badge, code, nowrap, subline } from '../../inline.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 import { settingsPath, settingsTabs } from '../access/settings-tabs.ts';
 
 type CallsView = Item<'deprecations.usage'>;
@@ -37,7 +38,11 @@ async function shown({ api, org, query }: ScreenVisit, here: string, usagePath: 
   return view(
     'Deprecations',
     html`${heading('Deprecations', undefined, 'Deprecated endpoints and the API keys that still call them.')}${tabs}
-${card('Still in use', usage instanceof ApiFailure ? notice(usage) : usage.data.length === 0 ? empty('Nothing to do', 'No API key calls a deprecated endpoint.') : html`${callsTable(usage.data, org.timezone, here === operatorPage)}${nextPage(here, query, usage.next_cursor)}`)}
+${cardOf('Still in use', usage, ({ data, next_cursor }) =>
+  data.length === 0
+    ? empty('Nothing to do', 'No API key calls a deprecated endpoint.')
+    : [callsTable(data, org.timezone, here === operatorPage), nextPage(here, query, next_cursor)],
+)}
 ${cardOf('Deprecated endpoints', routes, routeTable)}`,
   );
 }
@@ -61,14 +66,15 @@ function callsTable(calls: readonly CallsView[], timezone: string, isForOperator
         : []),
       {
         title: 'API key',
-        cell: (one) =>
-          html`${isForOperators || one.key_name === null ? (one.key_name ?? '–') : html`<a href="${path`/console/keys/${one.key_id}`}">${one.key_name}</a>`}<span class="sub"><code>${one.key_id}</code></span>`,
+        cell: ({ key_id, key_name }) => [
+          isForOperators || key_name === null
+            ? (key_name ?? '–')
+            : html`<a href="${path`/console/keys/${key_id}`}">${key_name}</a>`,
+          subline(code(key_id)),
+        ],
       },
       { title: 'Calls', isNumber: true, cell: (one) => count(one.calls) },
-      {
-        title: 'Last call',
-        cell: (one) => html`<span class="nowrap">${time(one.last_called_at, timezone)}</span>`,
-      },
+      { title: 'Last call', cell: (one) => nowrap(time(one.last_called_at, timezone)) },
     ],
   });
 }
@@ -79,11 +85,8 @@ function routeTable(routes: Responses['meta.deprecations']): Markup {
     rows: routes,
     columns: [
       { title: 'Endpoint', cell: (one) => html`<code>${one.route}</code>` },
-      { title: 'Deprecated since', cell: (one) => html`<span class="nowrap">${one.since}</span>` },
-      {
-        title: 'Sunset',
-        cell: (one) => html`<span class="nowrap">${one.sunset.replace(/^\w+, | \d\d:.*/g, '')}</span>`,
-      },
+      { title: 'Deprecated since', cell: (one) => nowrap(one.since) },
+      { title: 'Sunset', cell: (one) => nowrap(one.sunset.replace(/^\w+, | \d\d:.*/g, '')) },
       {
         title: 'Replacement',
         cell: (one) => (one.replacement === undefined ? '–' : html`<code>${one.replacement}</code>`),

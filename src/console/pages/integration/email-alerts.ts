@@ -2,29 +2,20 @@
 import { alertEvents, digestEvent } from '../../../contract/alert-events.ts';
 import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
-import {
-  actionButton,
-  badge,
-  card,
-  cardOf,
-  confirmButton,
-  definitionList,
-  empty,
-  heading,
-  linkButton,
-  nextPage,
-  type Tone,
-  table,
-} from '../../components.ts';
+import { actionButton, confirmButton, linkButton } from '../../buttons.ts';
+import { card, cardOf, definitionList, empty, heading, nextPage } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
-import { capitalized, humanize, time } from '../../format.ts';
+import { humanize, time } from '../../format.ts';
 import type { Field } from '../../forms.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { badge, nowrap, subline } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 import { alertLabel, alertsField } from './event-picker.ts';
+import { deliveryStatus } from './webhook-delivery.ts';
 
 const listPath = '/console/email-alerts';
 const onePath = `${listPath}/{email_subscription_id}`;
@@ -160,7 +151,7 @@ async function list(visit: ScreenVisit) {
       {
         title: 'Recipients',
         cell: (one) =>
-          html`<a href="${path`/console/email-alerts/${one.id}`}">${nameOf(one)}</a>${one.description !== null && html`<span class="sub">${one.description}</span>`}`,
+          html`<a href="${path`/console/email-alerts/${one.id}`}">${nameOf(one)}</a>${subline(one.description)}`,
       },
       { title: 'Alerts', cell: ({ events }) => codes(events) },
       { title: 'Digest', cell: ({ digest }) => (digest === 'weekly' ? 'Weekly' : '–') },
@@ -189,7 +180,11 @@ async function one(visit: ScreenVisit) {
     );
   const buttons = html`${actionButton(visit, { path: `${here}/test`, label: 'Send test e-mail' })}
 ${linkButton(visit, { path: `${here}/edit`, label: 'Edit' })}
-${confirmButton(visit, { path: `${here}/delete`, label: 'Delete e-mail alert', thing: nameOf(found) }, 'Messages that wait will not be sent. This cannot be undone.')}`;
+${confirmButton(
+  visit,
+  { path: `${here}/delete`, label: 'Delete e-mail alert', thing: nameOf(found) },
+  'Messages that wait will not be sent. This cannot be undone.',
+)}`;
   const page = view(
     'E-mail alert',
     html`${heading('E-mail alert', buttons, nameOf(found))}${mailNote(visit)}
@@ -213,9 +208,6 @@ function messageName(type: string): string {
   return type === 'webhook.test' ? 'Test' : type === digestEvent ? 'Weekly digest' : alertLabel(type);
 }
 
-const tones: Readonly<Record<string, Tone>> = { delivered: 'good', failed: 'bad', waiting: 'info' };
-const labels: Readonly<Record<string, string>> = { waiting: 'Pending', delivered: 'Sent' };
-
 function messages(deliveries: readonly Delivery[], here: string, visit: ScreenVisit): Part {
   const { timezone } = visit.org;
   if (deliveries.length === 0) {
@@ -225,14 +217,17 @@ function messages(deliveries: readonly Delivery[], here: string, visit: ScreenVi
     caption: 'Messages',
     rows: deliveries,
     columns: [
-      { title: 'Time', cell: (sent) => html`<span class="nowrap">${time(sent.created_at, timezone)}</span>` },
+      { title: 'Time', cell: (sent) => nowrap(time(sent.created_at, timezone)) },
       {
         title: 'Alert',
         cell: (sent) =>
           html`${messageName(sent.event_type)}<span class="sub"><code>${sent.event_id}</code></span>`,
       },
       { title: 'Recipient', cell: ({ recipient }) => recipient ?? 'All' },
-      { title: 'Status', cell: (sent) => deliveryStatus(sent, timezone) },
+      {
+        title: 'Status',
+        cell: (sent) => deliveryStatus(sent, timezone, { delivered: 'Sent', reply: replyOf(sent) }),
+      },
       {
         title: '',
         cell: (sent) =>
@@ -247,8 +242,7 @@ function messages(deliveries: readonly Delivery[], here: string, visit: ScreenVi
   });
 }
 
-function deliveryStatus({ state, failure, attempts, next_attempt_at }: Delivery, timezone: string): Markup {
+function replyOf({ attempts }: Delivery): string | null {
   const last = attempts.at(-1);
-  const reply = last?.response ?? (last?.error == null ? null : humanize(last.error));
-  return html`${badge(labels[state] ?? capitalized(state), tones[state] ?? 'plain')}${failure !== null && html`<span class="sub">${humanize(failure)}</span>`}${state !== 'delivered' && reply !== null && html`<span class="sub">${reply}</span>`}${next_attempt_at !== null && html`<span class="sub">next attempt ${time(next_attempt_at, timezone)}</span>`}`;
+  return last?.response ?? (last?.error == null ? null : humanize(last.error));
 }

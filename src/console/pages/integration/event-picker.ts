@@ -133,7 +133,8 @@ function makeExplanation(type: EventType): (orgId: string) => Markup {
   const { meaning, example } = eventKind(type);
   const payload = JSON.stringify({ ...exampleHead, type, org_id: orgPlaceholder, data: example }, null, 2);
   const [before = '', after = ''] = payload.split(orgPlaceholder);
-  const opening = html`<p class="help">${meaning}</p><details class="example"><summary>Example<span class="hidden"> of ${type}</span></summary><pre class="scroll" tabindex="0">${before}`;
+  const opening = html`<p class="help">${meaning}</p>
+<details class="example"><summary>Example<span class="hidden"> of ${type}</span></summary><pre class="scroll" tabindex="0">${before}`;
   const closing = html`${after}</pre></details>`;
   return (orgId) => html`${opening}${orgId}${closing}`;
 }

@@ -1,9 +1,10 @@
 /** Calls through the gateway that are in progress now. The page refreshes itself and never shows content. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
-import { badge, card, empty, heading, type Tone } from '../../components.ts';
+import { card, empty, heading } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { count, seconds, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { badge, subline, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { keyLink, keysById, memberNames } from '../../names.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
@@ -60,8 +61,8 @@ async function calls({ api, org, query, now }: ScreenVisit) {
     columns: [
       {
         title: 'Running for',
-        cell: (call) =>
-          html`<time class="nowrap" datetime="${call.started_at}" title="${call.started_at}">${seconds((now.getTime() - Date.parse(call.started_at)) / 1_000)}</time>`,
+        cell: ({ started_at: at }) =>
+          html`<time class="nowrap" datetime="${at}" title="${at}">${seconds((now.getTime() - Date.parse(at)) / 1_000)}</time>`,
       },
       { title: 'State', cell: ({ state }) => badge(stateLabels[state], tones[state]) },
       { title: 'API key', cell: (call) => keyLink(call.key_id, keys) },
@@ -69,10 +70,7 @@ async function calls({ api, org, query, now }: ScreenVisit) {
         title: 'Member',
         cell: ({ member_id }) => (member_id === null ? '–' : (members.get(member_id) ?? member_id)),
       },
-      {
-        title: 'Model',
-        cell: (call) => html`${call.model}<span class="sub">${operation(call)}</span>`,
-      },
+      { title: 'Model', cell: (call) => html`${call.model}${subline(operation(call))}` },
       { title: 'Connection', cell: connection },
       { title: 'Reserved', isNumber: true, cell: (call) => usd(call.held_usd) },
       { title: 'Output so far', isNumber: true, cell: output },
@@ -112,6 +110,7 @@ function output({ output_tokens, output_tokens_at_most, max_output_tokens }: Cal
 function scopeNote({ process_id, processes }: Responses['gateway.calls.list']): Markup | false {
   return (
     processes > 1 &&
-    html`<p class="sub">Calls of the process <code>${process_id}</code>, one of ${count(processes)}: each refresh may be answered by another one. <a href="/console/limits/holds">Open reservations</a> include the calls of all processes.</p>`
+    html`<p class="sub">Calls of the process <code>${process_id}</code>, one of ${count(processes)}: each refresh may be answered by
+another one. <a href="/console/limits/holds">Open reservations</a> include the calls of all processes.</p>`
   );
 }

@@ -1,24 +1,17 @@
 /** Spend of each member or API key: calls, denials and what is left of the budget. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import { type Api, ApiFailure } from '../../api.ts';
-import {
-  alert,
-  type Column,
-  card,
-  empty,
-  heading,
-  linkButton,
-  nextPage,
-  requirement,
-  table,
-} from '../../components.ts';
+import { type Api, ApiFailure, type ListPages, readPages } from '../../api.ts';
+import { linkButton } from '../../buttons.ts';
+import { alert, card, empty, heading, nextPage, requirement } from '../../components.ts';
 import { count, inUnit, percent, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { subline } from '../../inline.ts';
 import { fieldName, limitLink, remaining } from '../../limit-names.ts';
 import { keyLink, keysById, memberNames } from '../../names.ts';
 import { type Period, periodBar, periodOf } from '../../periods.ts';
 import { notSet } from '../../run-filters.ts';
 import { type Screen, type ScreenVisit, type VisitedOrg, view } from '../../screen.ts';
+import { type Column, table } from '../../table.ts';
 import type { LimitUsage, LimitView, UsageRow } from '../../views.ts';
 import { developersPath, gatewayTabs } from './gateway-tabs.ts';
 
@@ -30,6 +23,7 @@ type Field = (typeof groupings)[number][0];
 
 /** 1,000 rows: the API keeps as many denials. */
 const pagesMax = 5;
+const isEnough = (_rows: readonly unknown[], pages: number) => pages === pagesMax;
 
 export const gatewayDeveloperScreens: readonly Screen[] = [
   { path: developersPath, audience: 'org', handler: developers },
@@ -76,7 +70,7 @@ interface Spend {
   readonly usage: Responses['usage.read'];
   readonly period: Period;
   readonly grouping: (typeof groupings)[number];
-  readonly budgets: All<LimitView> | ApiFailure;
+  readonly budgets: ListPages<LimitView> | ApiFailure;
   /** The budget for each member or key; undefined if there is none. */
   readonly eachBudget: LimitView | undefined;
   readonly standings: Standings;
@@ -96,8 +90,10 @@ async function readSpend(
   const { api, org } = visit;
   const [field] = grouping;
   const [budgets, denials] = await Promise.all([
-    allOf<LimitView>((cursor) =>
-      api.tryGet<'limits.list'>(link(`${org.path}/limits`, { kind: 'budget', limit: '200', cursor })),
+    readPages(
+      (cursor) =>
+        api.tryGet<'limits.list'>(link(`${org.path}/limits`, { kind: 'budget', limit: '200', cursor })),
+      isEnough,
     ),
     denialsByKey(api, org, period),
   ]);
@@ -199,10 +195,12 @@ async function standingsOf(
 ): Promise<Standings> {
   const listed =
     eachBudget &&
-    (await allOf((cursor) =>
-      api.tryGet<'limits.values'>(
-        link(org.path + path`/limits/${eachBudget.id}/values`, { limit: '200', cursor }),
-      ),
+    (await readPages(
+      (cursor) =>
+        api.tryGet<'limits.values'>(
+          link(org.path + path`/limits/${eachBudget.id}/values`, { limit: '200', cursor }),
+        ),
+      isEnough,
     ));
   return listed === undefined || listed instanceof ApiFailure
     ? { byValue: new Map(), isComplete: false }
@@ -224,13 +222,13 @@ function budgetCell(spend: Spend, value: string | null): Part {
     (a, b) => Number(a.standing?.remaining ?? 0) - Number(b.standing?.remaining ?? 0),
   );
   if (tightest?.standing != null) {
-    return html`${remaining(tightest, tightest.standing)} of ${inUnit(tightest.unit, tightest.limit)} left<span class="sub">${limitLink(tightest)}</span>`;
+    return html`${remaining(tightest, tightest.standing)} of ${inUnit(tightest.unit, tightest.limit)} left${subline(limitLink(tightest))}`;
   }
   if (eachBudget !== undefined) {
     const whole = inUnit(eachBudget.unit, eachBudget.limit);
     const standing = standings.byValue.get(value);
     const unused = standings.isComplete ? `${whole} left` : `${whole} each`;
-    return html`${standing === undefined ? unused : html`${remaining(eachBudget, standing)} of ${whole} left`}<span class="sub">${limitLink(eachBudget)}</span>`;
+    return html`${standing === undefined ? unused : html`${remaining(eachBudget, standing)} of ${whole} left`}${subline(limitLink(eachBudget))}`;
   }
   const newBudget = '/console/limits/budgets/new';
   return (
@@ -242,41 +240,16 @@ function budgetCell(spend: Spend, value: string | null): Part {
   );
 }
 
-interface All<Row> {
-  readonly data: readonly Row[];
-  readonly isComplete: boolean;
-}
-
-/** Reads the pages of a list, up to a bound. */
-async function allOf<Row>(
-  read: (
-    cursor: string | undefined,
-  ) => Promise<{ readonly data: readonly Row[]; readonly next_cursor: string | null } | ApiFailure>,
-): Promise<All<Row> | ApiFailure> {
-  const data: Row[] = [];
-  let cursor: string | undefined;
-  for (let page = 0; page < pagesMax; page += 1) {
-    const listed = await read(cursor);
-    if (listed instanceof ApiFailure) {
-      return listed;
-    }
-    data.push(...listed.data);
-    if (listed.next_cursor === null) {
-      return { data, isComplete: true };
-    }
-    cursor = listed.next_cursor;
-  }
-  return { data, isComplete: false };
-}
-
 interface Denials {
   readonly byKey: ReadonlyMap<string, number> | ApiFailure;
   readonly keyIds: readonly string[];
 }
 
 async function denialsByKey(api: Api, org: VisitedOrg, period: Period): Promise<Denials> {
-  const all = await allOf((cursor) =>
-    api.tryGet<'refusals.list'>(link(`${org.path}/refusals`, { ...period.api, limit: '200', cursor })),
+  const all = await readPages(
+    (cursor) =>
+      api.tryGet<'refusals.list'>(link(`${org.path}/refusals`, { ...period.api, limit: '200', cursor })),
+    isEnough,
   );
   if (all instanceof ApiFailure) {
     return { byKey: all, keyIds: [] };

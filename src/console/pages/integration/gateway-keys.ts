@@ -3,9 +3,10 @@
 import { clientSnippets } from '../../../contract/gateway-clients.ts';
 import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
-import { card, heading, onceField, secretBox } from '../../components.ts';
+import { card, heading, secretBox } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
 import { html, link, path } from '../../html.ts';
+import { onceField } from '../../inputs.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { snippetBody } from '../../snippets.ts';
 import { developersPath, gatewayPath, newKeyPath } from './gateway-tabs.ts';

@@ -1,5 +1,6 @@
 /** The tabs of the gateway pages. */
-import { html, type Markup } from '../../html.ts';
+import { tabBar } from '../../components.ts';
+import type { Markup } from '../../html.ts';
 
 export const gatewayPath = '/console/gateway';
 export const callsPath = `${gatewayPath}/calls`;
@@ -13,5 +14,5 @@ const tabs = [
 ] as const;
 
 export function gatewayTabs(current: (typeof tabs)[number][0]): Markup {
-  return html`<nav class="tabs" aria-label="Gateway">${tabs.map(([path, title]) => html`<a href="${path}"${path === current && html` aria-current="page"`}>${title}</a>`)}</nav>`;
+  return tabBar('Gateway', tabs, current);
 }

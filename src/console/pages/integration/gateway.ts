@@ -1,20 +1,12 @@
 /** The gateway: connections to providers, and how calls are treated. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import {
-  badge,
-  card,
-  cardOf,
-  confirmButton,
-  definitionList,
-  empty,
-  heading,
-  linkButton,
-  type Tone,
-} from '../../components.ts';
+import { confirmButton, linkButton } from '../../buttons.ts';
+import { card, cardOf, definitionList, empty, heading } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
 import { ago, count, exactUsd, milliseconds, time } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { badge, codeList, subline, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
@@ -171,8 +163,12 @@ function failureText({ reason, status }: NonNullable<ConnectionView['breaker']['
   return status === 401 || status === 403 ? `Key rejected (${status})` : `Status ${status}`;
 }
 
+function lastFailure({ breaker: { last_failure } }: ConnectionView, now: Date): Part {
+  return last_failure && html`${failureText(last_failure)} ${ago(last_failure.at, now)}`;
+}
+
 function modelList({ models }: ConnectionView): Part {
-  return models === null ? 'all' : models.map((model) => html`<code>${model}</code> `);
+  return models === null ? 'all' : codeList(models);
 }
 
 async function overview(visit: ScreenVisit) {
@@ -198,18 +194,14 @@ async function overview(visit: ScreenVisit) {
       {
         title: 'Connection',
         cell: (one) =>
-          html`<a href="${path`/console/gateway/connections/${one.id}`}">${one.name}</a><span class="sub">${one.base_url}</span>`,
+          html`<a href="${path`/console/gateway/connections/${one.id}`}">${one.name}</a>${subline(one.base_url)}`,
       },
       { title: 'Provider', cell: (one) => kindLabel(visit, one) },
       { title: 'Key', cell: keySource },
       { title: 'Models', cell: modelList },
       { title: 'Priority', isNumber: true, cell: (one) => count(one.priority) },
       { title: 'Weight', isNumber: true, cell: (one) => count(one.weight) },
-      {
-        title: 'State',
-        cell: (one) =>
-          html`${breakerBadge(one)}${one.breaker.last_failure !== null && html`<span class="sub">${failureText(one.breaker.last_failure)} ${ago(one.breaker.last_failure.at, now)}</span>`}`,
-      },
+      { title: 'State', cell: (one) => [breakerBadge(one), subline(lastFailure(one, now))] },
     ],
   });
   return view(
@@ -252,7 +244,11 @@ async function one(visit: ScreenVisit) {
   const here = pathOf(connectionPath, params);
   const buttons = html`${linkButton(visit, { path: `${here}/edit`, label: 'Edit' })}
 ${linkButton(visit, { path: `${here}/rotate`, label: 'Rotate key' })}
-${confirmButton(visit, { path: `${here}/delete`, label: 'Delete connection', thing: connection.name }, 'Calls are no longer sent to this provider. Its key is deleted.')}`;
+${confirmButton(
+  visit,
+  { path: `${here}/delete`, label: 'Delete connection', thing: connection.name },
+  'Calls are no longer sent to this provider. Its key is deleted.',
+)}`;
   const page = view(
     connection.name,
     html`${heading(connection.name, buttons, connection.base_url)}
@@ -268,7 +264,8 @@ ${card(
     ['Weight', count(connection.weight)],
     [
       'Timeouts',
-      `connect ${milliseconds(timeouts.connect_ms)}, first byte ${milliseconds(timeouts.first_byte_ms)}, between parts ${milliseconds(timeouts.idle_ms)}, total ${milliseconds(timeouts.total_ms)}`,
+      html`connect ${milliseconds(timeouts.connect_ms)}, first byte ${milliseconds(timeouts.first_byte_ms)},
+between parts ${milliseconds(timeouts.idle_ms)}, total ${milliseconds(timeouts.total_ms)}`,
     ],
     [
       'Additional headers',

@@ -1,21 +1,14 @@
 /** Deliveries of a webhook: their list, and the page of one with its payload and attempts. */
 import type { Responses } from '../../../contract/views/responses.ts';
-import {
-  actionButton,
-  badge,
-  card,
-  cardOf,
-  definitionList,
-  empty,
-  heading,
-  type Tone,
-  table,
-} from '../../components.ts';
+import { actionButton, buttonTo } from '../../buttons.ts';
+import { card, cardOf, definitionList, empty, heading } from '../../components.ts';
 import { isFiltered } from '../../filters.ts';
-import { capitalized, humanize, milliseconds, time } from '../../format.ts';
-import { html, type Markup, type Part, path } from '../../html.ts';
+import { humanize, milliseconds, time } from '../../format.ts';
+import { html, type Part, path } from '../../html.ts';
+import { badge, nowrap, subline, type Tone } from '../../inline.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 
 const deliveryPath = '/console/webhooks/{sub_id}/deliveries/{delivery_id}';
 
@@ -29,10 +22,22 @@ export const deliveryScreens: readonly Screen[] = [
 ];
 
 const tones: Readonly<Record<string, Tone>> = { delivered: 'good', failed: 'bad', waiting: 'info' };
-const labels: Readonly<Record<string, string>> = { waiting: 'Pending' };
 
-export function deliveryStatus({ state, failure, next_attempt_at }: DeliveryView, timezone: string): Markup {
-  return html`${badge(labels[state] ?? capitalized(state), tones[state] ?? 'plain')}${failure !== null && html`<span class="sub">${humanize(failure)}</span>`}${next_attempt_at !== null && html`<span class="sub">next attempt ${time(next_attempt_at, timezone)}</span>`}`;
+type DeliveryState = Pick<DeliveryView, 'state' | 'failure' | 'next_attempt_at'>;
+
+/** Also for e-mail. `delivered` names that state; `reply`: the last response of the receiver. */
+export function deliveryStatus(
+  { state, failure, next_attempt_at }: DeliveryState,
+  timezone: string,
+  { delivered = 'Delivered', reply = null }: { delivered?: string; reply?: string | null } = {},
+): Part {
+  const label = state === 'delivered' ? delivered : state === 'waiting' ? 'Pending' : state;
+  return [
+    badge(label, tones[state] ?? 'plain'),
+    subline(failure !== null && humanize(failure)),
+    state !== 'delivered' && subline(reply),
+    subline(next_attempt_at !== null && html`next attempt ${time(next_attempt_at, timezone)}`),
+  ];
 }
 
 async function delivery(visit: ScreenVisit) {
@@ -71,7 +76,7 @@ function attemptTable(attempts: DeliveryView['attempts'], timezone: string): Par
         caption: 'Attempts',
         rows: attempts,
         columns: [
-          { title: 'Time', cell: (one) => html`<span class="nowrap">${time(one.at, timezone)}</span>` },
+          { title: 'Time', cell: (one) => nowrap(time(one.at, timezone)) },
           { title: 'Response', cell: (one) => one.status ?? humanize(one.error ?? '') },
           { title: 'Latency', isNumber: true, cell: (one) => milliseconds(one.latency_ms) },
           {
@@ -91,27 +96,20 @@ export function deliveryList(
   const { timezone } = visit.org;
   if (deliveries.length === 0) {
     return isFiltered(visit.query, notFilters)
-      ? empty(
-          'No matches',
-          'Try removing a filter.',
-          html`<a class="button" href="${here}">Clear filters</a>`,
-        )
+      ? empty('No matches', 'Try removing a filter.', buttonTo(here, 'Clear filters'))
       : empty('No deliveries', 'Deliveries of subscribed events appear here. Send a test event to see one.');
   }
   return html`${table({
     caption: 'Deliveries',
     rows: deliveries,
     columns: [
-      { title: 'Time', cell: (one) => html`<span class="nowrap">${time(one.created_at, timezone)}</span>` },
+      { title: 'Time', cell: (one) => nowrap(time(one.created_at, timezone)) },
       {
         title: 'Event',
         cell: (one) =>
           html`<a href="${here}${path`/deliveries/${one.id}`}">${one.event_type}</a><span class="sub"><code>${one.event_id}</code></span>`,
       },
-      {
-        title: 'Status',
-        cell: (one) => deliveryStatus(one, timezone),
-      },
+      { title: 'Status', cell: (one) => deliveryStatus(one, timezone) },
       { title: 'Attempts', cell: (one) => attempts(one.attempts, timezone) },
       {
         title: '',
@@ -131,9 +129,12 @@ function attempts(made: DeliveryView['attempts'], timezone: string): Part {
   const last = made.at(-1);
   return (
     last !== undefined &&
-    html`<details><summary>${made.length}, last: ${last.status ?? humanize(last.error ?? '')}</summary><ul class="attempts">${made.map(
-      (attempt) =>
-        html`<li>${time(attempt.at, timezone)}: <strong>${attempt.status ?? humanize(attempt.error ?? '')}</strong>, ${milliseconds(attempt.latency_ms)}${attempt.response !== null && attempt.response !== '' && html`<span class="sub">${attempt.response}</span>`}</li>`,
+    html`<details><summary>${made.length}, last: ${last.status ?? humanize(last.error ?? '')}</summary>
+<ul class="attempts">${made.map(
+      ({ at, status, error, latency_ms, response }) =>
+        html`<li>${time(at, timezone)}: <strong>${status ?? humanize(error ?? '')}</strong>, ${milliseconds(latency_ms)}${
+          response !== '' && subline(response)
+        }</li>`,
     )}</ul></details>`
   );
 }

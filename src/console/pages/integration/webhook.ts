@@ -1,22 +1,14 @@
 /** One webhook: deliveries, signing and actions. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
-import {
-  actionButton,
-  card,
-  cardOf,
-  confirmButton,
-  definitionList,
-  heading,
-  linkButton,
-  nextPage,
-  secretBox,
-} from '../../components.ts';
+import { actionButton, confirmButton, linkButton } from '../../buttons.ts';
+import { card, cardOf, definitionList, heading, nextPage, secretBox } from '../../components.ts';
 import { type Filter, filterBar, filterQuery, withInstants } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, time } from '../../format.ts';
 import { localTime } from '../../forms.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
+import { codeList } from '../../inline.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
 import { deliveryList, deliveryScreens, notFilters } from './webhook-delivery.ts';
@@ -210,13 +202,17 @@ ${card(
   definitionList([
     ['Status', subscriptionStatus(sub)],
     ['Format', formatName(sub.format)],
-    ['Events', sub.events.map((event) => html`<code>${event}</code> `)],
+    ['Events', codeList(sub.events)],
     ['Description', sub.description ?? '–'],
     ['Created', time(sub.created_at, org.timezone)],
   ]),
 )}
 ${cardOf('Signing', signing, (found) => signingBody(sub, found, here, visit))}
-${queued > 0 && html`<p class="note">${count(queued)} ${queued === 1 ? 'delivery' : 'deliveries'} queued again. Pending ones are listed below.${query.has('more') && ' The range has more deliveries: redeliver again when these are done.'}</p>`}
+${
+  queued > 0 &&
+  html`<p class="note">${count(queued)} ${queued === 1 ? 'delivery' : 'deliveries'} queued again. Pending ones are listed below.
+${query.has('more') && 'The range has more deliveries: redeliver again when these are done.'}</p>`
+}
 ${filterBar(here, filters, query, notFilters)}
 ${cardOf('Deliveries', deliveries, ({ data, next_cursor }) => deliveryList(data, here, visit, nextPage(here, query, next_cursor)))}`,
   );
@@ -227,7 +223,11 @@ function buttons(sub: SubscriptionView, here: string, visit: ScreenVisit): Marku
   return html`${actionButton(visit, { path: `${here}/test`, label: 'Send test event' })}
 ${linkButton(visit, { path: `${here}/redeliver`, label: 'Redeliver' })}
 ${linkButton(visit, { path: `${here}/edit`, label: 'Edit' })}
-${sub.status === 'active' ? actionButton(visit, { path: `${here}/pause`, label: 'Pause' }) : actionButton(visit, { path: `${here}/resume`, label: 'Resume', tone: 'primary' })}
+${
+  sub.status === 'active'
+    ? actionButton(visit, { path: `${here}/pause`, label: 'Pause' })
+    : actionButton(visit, { path: `${here}/resume`, label: 'Resume', tone: 'primary' })
+}
 ${confirmButton(visit, { path: `${here}/delete`, label: 'Delete webhook', thing: sub.url }, 'Pending deliveries will be dropped. This cannot be undone.')}`;
 }
 

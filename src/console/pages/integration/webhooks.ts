@@ -1,11 +1,13 @@
 /** Webhook subscriptions: list and form. */
 import { alertEvents } from '../../../contract/alert-events.ts';
 import type { Responses } from '../../../contract/views/responses.ts';
-import { badge, card, empty, heading, linkButton, secretBox, type Tone } from '../../components.ts';
+import { linkButton } from '../../buttons.ts';
+import { card, empty, heading, secretBox } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
 import type { Field } from '../../forms.ts';
 import { html, link, type Markup, path } from '../../html.ts';
+import { badge, codeList, subline, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { eventsField, withoutIncluded } from './event-picker.ts';
@@ -40,7 +42,8 @@ export function subscriptionFields({ org }: ScreenVisit, selected: readonly stri
       kind: 'select',
       required: true,
       options: formats,
-      help: html`For chats, paste the URL of an incoming webhook of Slack or of a Teams workflow, and select alerts only. <a href="/docs/guides/alerts">How to</a>`,
+      help: html`For chats, paste the URL of an incoming webhook of Slack or of a Teams workflow, and select alerts only.
+<a href="/docs/guides/alerts">How to</a>`,
     },
     eventsField(org.id, selected),
     { name: 'description', label: 'Description', kind: 'text', whenEmpty: 'null' },
@@ -68,11 +71,11 @@ export const webhookScreens: readonly Screen[] = [
     load: async () => ({ format: 'json' }),
     call: 'POST {org}/webhooks',
     body: (body) => ({ ...subscriptionBody(body), create_secret: true }),
-    show: async (_visit, { id, secret = '' }) =>
-      view(
-        'Webhook created',
-        html`${heading('Webhook created', html`<a class="button primary" href="${path`/console/webhooks/${id}`}">Open webhook</a>`)}${secretBox('Deliveries are signed with this secret.', secret)}${signatureNote}`,
-      ),
+    async show(_visit, { id, secret = '' }) {
+      const open = html`<a class="button primary" href="${path`/console/webhooks/${id}`}">Open webhook</a>`;
+      const box = secretBox('Deliveries are signed with this secret.', secret);
+      return view('Webhook created', html`${heading('Webhook created', open)}${box}${signatureNote}`);
+    },
   }),
 ];
 
@@ -112,10 +115,10 @@ async function list(visit: ScreenVisit) {
       {
         title: 'Endpoint',
         cell: (sub) =>
-          html`<a href="${path`/console/webhooks/${sub.id}`}">${sub.url}</a>${sub.description !== null && html`<span class="sub">${sub.description}</span>`}`,
+          html`<a href="${path`/console/webhooks/${sub.id}`}">${sub.url}</a>${subline(sub.description)}`,
       },
       { title: 'Format', cell: ({ format }) => formatName(format) },
-      { title: 'Events', cell: (sub) => sub.events.map((event) => html`<code>${event}</code> `) },
+      { title: 'Events', cell: (sub) => codeList(sub.events) },
       { title: 'Status', cell: subscriptionStatus },
       { title: 'Signing', cell: signingBadge },
     ],
@@ -123,7 +126,11 @@ async function list(visit: ScreenVisit) {
   return view(
     'Webhooks',
     html`${heading('Webhooks', create, 'Send events to your systems.')}
-${onV1 > 0 && html`<p class="note">${onV1 === 1 ? 'One webhook is' : `${onV1} webhooks are`} still signed with the organization secret (v1), which ends on 31 December 2027. Open the webhook and create a signing secret.</p>`}
+${
+  onV1 > 0 &&
+  html`<p class="note">${onV1 === 1 ? 'One webhook is' : `${onV1} webhooks are`} still signed with the organization secret (v1),
+which ends on 31 December 2027. Open the webhook and create a signing secret.</p>`
+}
 ${card('Webhooks', body)}`,
   );
 }

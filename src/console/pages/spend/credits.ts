@@ -1,14 +1,6 @@
 /** Forms of credit packs, and the list of open holds. */
-import {
-  actionCard,
-  card,
-  confirmButton,
-  definitionList,
-  empty,
-  heading,
-  nextPage,
-  table,
-} from '../../components.ts';
+import { actionCard, confirmButton } from '../../buttons.ts';
+import { card, definitionList, empty, heading, nextPage } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { ago, exactUsd, time, usd } from '../../format.ts';
@@ -17,6 +9,7 @@ import { localTime } from '../../forms.ts';
 import { html, link, path } from '../../html.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 
 const back = '/console/limits?kind=credits';
 const expiry: Field = {

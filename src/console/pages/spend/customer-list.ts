@@ -1,16 +1,19 @@
 /** The list of customers: usage in a period with its trend, limits and credits. */
 import type { Item } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
+import { buttonTo, linkButton } from '../../buttons.ts';
 import { meter } from '../../charts/meter.ts';
 import { sparkline } from '../../charts/sparkline.ts';
-import { alert, type Column, card, empty, heading, linkButton } from '../../components.ts';
+import { alert, card, empty, heading } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { count, shortDate, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { nowrap } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { type Period, periodBar, periodOf, periodParameters } from '../../periods.ts';
 import { fieldFilter, readUsedValues } from '../../run-filters.ts';
 import { type ScreenVisit, view } from '../../screen.ts';
+import type { Column } from '../../table.ts';
 import { sortLink } from './run-list.ts';
 
 type Customer = Item<'customers.list'>;
@@ -73,9 +76,15 @@ export async function listCustomers(visit: ScreenVisit) {
             columns: columnsFor(query, period, hasTrend),
           });
   const usage = link('/console/usage', { group_by: 'customer_id', ...period.query });
+  const actions = [
+    buttonTo(usage, 'View usage'),
+    newButtons(visit),
+    buttonTo(`${listPath}/erased`, 'Erased customers'),
+  ];
+  const intro = `Spend, limits and credits per end customer. ${period.label} (${org.timezone}).`;
   return view(
     'Customers',
-    html`${heading('Customers', html`<a class="button" href="${usage}">View usage</a>${newButtons(visit)}<a class="button" href="${listPath}/erased">Erased customers</a>`, html`Spend, limits and credits per end customer. ${period.label} (${org.timezone}).`)}
+    html`${heading('Customers', actions, intro)}
 ${periodBar({ path: listPath, query, period })}
 ${filterBar(listPath, filters, query, periodParameters, periodParameters)}${card('Customers', body)}`,
     found instanceof ApiFailure ? found.status : 200,
@@ -84,18 +93,14 @@ ${filterBar(listPath, filters, query, periodParameters, periodParameters)}${card
 
 function nothingToShow(visit: ScreenVisit, sort: string): Markup {
   if ((visit.query.get('customer_id') ?? '') !== '') {
-    return empty(
-      'No matches',
-      'Try removing a filter.',
-      html`<a class="button" href="${listPath}">Clear filters</a>`,
-    );
+    return empty('No matches', 'Try removing a filter.', buttonTo(listPath, 'Clear filters'));
   }
   if (sort.includes('period.')) {
     const everyone = link(listPath, { ...Object.fromEntries(visit.query), sort: 'customer_id' });
     return empty(
       'No customers with usage in this range',
       'Customers appear here when runs have a customer. Sorted by name, the list also has customers without usage.',
-      html`<a class="button" href="${everyone}">List all customers</a>`,
+      buttonTo(everyone, 'List all customers'),
     );
   }
   return empty(
@@ -137,9 +142,7 @@ function columnsFor(query: URLSearchParams, period: Period, hasTrend: boolean): 
       title: 'Last active',
       sort: sort('period.last_active_on'),
       cell: ({ period: used }) =>
-        used?.last_active_on == null
-          ? '–'
-          : html`<span class="nowrap">${shortDate(used.last_active_on)}</span>`,
+        used?.last_active_on == null ? '–' : nowrap(shortDate(used.last_active_on)),
     },
     { title: 'Total spend', isNumber: true, cell: (one) => usd(one.cost_usd) },
     { title: 'Limits', cell: ownLimits },
@@ -147,7 +150,8 @@ function columnsFor(query: URLSearchParams, period: Period, hasTrend: boolean): 
     {
       title: '',
       cell: ({ customer_id }) =>
-        html`<a href="${link('/console/usage', { customer_id, ...period.query })}">Usage<span class="hidden"> of ${customer_id}</span></a> <a href="${link('/console/runs', { customer_id, ...period.query })}">Runs<span class="hidden"> of ${customer_id}</span></a>`,
+        html`<a href="${link('/console/usage', { customer_id, ...period.query })}">Usage<span class="hidden"> of ${customer_id}</span></a>
+<a href="${link('/console/runs', { customer_id, ...period.query })}">Runs<span class="hidden"> of ${customer_id}</span></a>`,
     },
   ];
 }

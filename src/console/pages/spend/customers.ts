@@ -1,25 +1,17 @@
 /** End customers: spend, limits, credits and erasure. */
 import { ApiFailure, type Listed } from '../../api.ts';
-import {
-  actionCard,
-  badge,
-  card,
-  cardOf,
-  empty,
-  heading,
-  linkButton,
-  stat,
-  statOf,
-  table,
-} from '../../components.ts';
+import { actionCard, buttonTo, linkButton } from '../../buttons.ts';
+import { card, cardOf, empty, heading, panel, stat, statOf } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { count, time, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { badge } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { periodOf } from '../../periods.ts';
 import { notSet } from '../../run-filters.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 import type { LimitView, UsageRow } from '../../views.ts';
 import { costsByModel, modelsPerDay, spendPerDay } from '../insight/overview-charts.ts';
 import { customerErasureScreens, customerPath, erasuresPath } from './customer-erasure.ts';
@@ -36,7 +28,7 @@ export const customerScreens: readonly Screen[] = [
   ...customerErasureScreens,
 ];
 
-function newLimitAndPack(visit: ScreenVisit, customer_id: string): Part {
+function newLimitAndPack(visit: ScreenVisit, customer_id: string): Part[] {
   return [
     linkButton(visit, {
       path: link('/console/limits/customers/new', { customer_id }),
@@ -71,9 +63,15 @@ async function one(visit: ScreenVisit) {
   if (customer === undefined) {
     throw new ApiFailure(404, 'not_found', 'This customer does not exist.', {});
   }
+  const actions = [
+    buttonTo(link('/console/usage', { customer_id }), 'View usage'),
+    buttonTo(link('/console/runs', { customer_id }), 'View runs'),
+    ...newLimitAndPack(visit, customer_id),
+  ];
+  const models = byDayAndModel instanceof ApiFailure ? [] : costsByModel(byDayAndModel);
   return view(
     customer_id,
-    html`${heading(customer_id, html`<a class="button" href="${link('/console/usage', { customer_id })}">View usage</a><a class="button" href="${link('/console/runs', { customer_id })}">View runs</a>${newLimitAndPack(visit, customer_id)}`)}
+    html`${heading(customer_id, actions)}
 <div class="stats">${stat('Total spend', usd(customer.cost_usd), `${count(customer.runs)} runs`)}
 ${statOf(
   `Last ${usageDays} days`,
@@ -82,10 +80,26 @@ ${statOf(
   ({ total }) => `${count(total.runs)} runs`,
 )}
 ${stat('Remaining credits', usd(customer.credits_usd), customer.credits_usd === null ? 'No active credit packs' : 'In active credit packs')}</div>
-<div class="grid wide">${byDay instanceof ApiFailure || byDay.data.length === 0 ? cardOf('Spend per day', byDay, () => html`<p class="quiet">No spend in the last ${usageDays} days.</p>`) : html`<section class="card">${spendPerDay(byDay.data, byDayAndModel instanceof ApiFailure ? [] : costsByModel(byDayAndModel), { customer_id })}</section>`}
+<div class="grid wide">
+${
+  byDay instanceof ApiFailure || byDay.data.length === 0
+    ? cardOf('Spend per day', byDay, () => html`<p class="quiet">No spend in the last ${usageDays} days.</p>`)
+    : panel(spendPerDay(byDay.data, models, { customer_id }))
+}
 ${cardOf('By model', byModel, ({ data }) => modelTable(data, customer_id))}</div>
-${cardOf('Limits and credits', limits, ({ data }) => html`${data.length === 0 ? html`<p class="quiet">No own limits or credits.</p>` : limitTable(data, visit)}${customer.limits.length === 0 && defaultLimit(forAll)}`)}
-${actionCard('Erase', linkButton(visit, { path: `${pathOf(customerPath, params)}/erase`, label: 'Erase customer', tone: 'danger' }), html`<p>Replaces the customer ID with a random one everywhere, and ends its limits and credit packs. Totals are kept.</p>`)}`,
+${cardOf('Limits and credits', limits, ({ data }) => [
+  data.length === 0 ? html`<p class="quiet">No own limits or credits.</p>` : limitTable(data, visit),
+  customer.limits.length === 0 && defaultLimit(forAll),
+])}
+${actionCard(
+  'Erase',
+  linkButton(visit, {
+    path: `${pathOf(customerPath, params)}/erase`,
+    label: 'Erase customer',
+    tone: 'danger',
+  }),
+  html`<p>Replaces the customer ID with a random one everywhere, and ends its limits and credit packs. Totals are kept.</p>`,
+)}`,
   );
 }
 
@@ -134,10 +148,7 @@ async function erasures({ api, org, query, now }: ScreenVisit) {
     columns: [
       { title: 'Requested', cell: (one) => time(one.requested_at, org.timezone) },
       { title: 'Replacement ID', cell: (one) => html`<code>${one.pseudonym}</code>` },
-      {
-        title: 'Status',
-        cell: (one) => badge(one.state, one.state === 'erasing' ? 'info' : 'good'),
-      },
+      { title: 'Status', cell: (one) => badge(one.state, one.state === 'erasing' ? 'info' : 'good') },
       { title: 'Rows changed', isNumber: true, cell: (one) => count(one.changed) },
       { title: 'Finished', cell: (one) => time(one.finished_at, org.timezone) },
     ],
@@ -145,7 +156,7 @@ async function erasures({ api, org, query, now }: ScreenVisit) {
   return {
     ...view(
       'Erased customers',
-      html`${heading('Erased customers', html`<a class="button" href="${listPath}">All customers</a>`, 'Listed by replacement ID.')}
+      html`${heading('Erased customers', buttonTo(listPath, 'All customers'), 'Listed by replacement ID.')}
 ${card('Erasures', body)}`,
     ),
     autoRefresh,

@@ -1,6 +1,6 @@
 /** Forms for limits that the organization sets: budgets, spend cap, customer limits and chain limit. */
 import { ApiFailure } from '../../api.ts';
-import { actionCard, confirmButton } from '../../components.ts';
+import { actionCard, confirmButton } from '../../buttons.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import type { Field, Values } from '../../forms.ts';
 import { html, link, type Markup } from '../../html.ts';

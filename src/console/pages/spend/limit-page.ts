@@ -1,11 +1,13 @@
 /** One limit: usage now and in past periods, alerts, owner. Its form is a page of its own. */
 import type { Responses } from '../../../contract/views/responses.ts';
+import { buttonTo, linkButton } from '../../buttons.ts';
 import { meter } from '../../charts/meter.ts';
-import { badge, card, definitionList, empty, heading, linkButton, stat, table } from '../../components.ts';
+import { card, definitionList, empty, heading, stat } from '../../components.ts';
 import { daysOf } from '../../day-range.ts';
 import { matchFilters, runsLink, spendPerValueLink } from '../../drill-down.ts';
 import { ago, capitalized, count, day, inUnit, percent, time } from '../../format.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
+import { badge, nowrap, subline } from '../../inline.ts';
 import {
   fieldName,
   kindName,
@@ -23,6 +25,7 @@ import {
 import { pathOf } from '../../operations.ts';
 import { contactLink } from '../../owner.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 import { limitValues } from './limit-values.ts';
 
 type Limit = Responses['limits.read'];
@@ -46,7 +49,9 @@ ${card('Details', details(limit, visit))}
 ${card('Alerts', alerts(limit, visit))}
 </div>
 ${shownPeriods(limit).length > 0 && card('Past periods', pastPeriods(limit, visit))}
-<p class="form-end"><a class="button" href="/console/limits">All limits</a> <a class="button" href="${link('/console/refusals', { limit_id: limit.id })}">Blocked requests</a> <a class="button" href="${link('/console/audit', changesFilter(limit))}">Changes</a></p>`,
+<p class="form-end">${buttonTo('/console/limits', 'All limits')}
+${buttonTo(link('/console/refusals', { limit_id: limit.id }), 'Blocked requests')}
+${buttonTo(link('/console/audit', changesFilter(limit)), 'Changes')}</p>`,
   );
 }
 
@@ -87,7 +92,9 @@ async function withoutUsage(limit: Limit, visit: ScreenVisit): Promise<Markup> {
     return html`<p>Counted separately for each chain.</p>`;
   }
   const href = spendPerValueLink(field, limit, visit);
-  return html`<p>Counted separately for each ${fieldName(field)}.${href !== undefined && html` <a href="${href}">Spend per ${fieldName(field)}</a>`}</p>${kind !== 'rate' && (await limitValues(limit, field, visit))}`;
+  return html`<p>Counted separately for each ${fieldName(field)}.
+${href !== undefined && html`<a href="${href}">Spend per ${fieldName(field)}</a>`}</p>
+${kind !== 'rate' && (await limitValues(limit, field, visit))}`;
 }
 
 function resets({ standing, expires_at }: Limit, timezone: string): Part {
@@ -150,7 +157,8 @@ function alerts({ alerts: sent, match }: Limit, { org, now }: ScreenVisit): Mark
   if (sent.length === 0) {
     return empty(
       'No alerts sent',
-      html`Alerts are events; receive them by <a href="/console/email-alerts">e-mail</a>, or in Slack, Teams and programs with a <a href="/console/webhooks">webhook</a>.`,
+      html`Alerts are events; receive them by <a href="/console/email-alerts">e-mail</a>, or in Slack, Teams and programs with a
+<a href="/console/webhooks">webhook</a>.`,
     );
   }
   return table({
@@ -159,8 +167,7 @@ function alerts({ alerts: sent, match }: Limit, { org, now }: ScreenVisit): Mark
     columns: [
       {
         title: 'Sent',
-        cell: ({ at }) =>
-          html`<span class="nowrap">${time(at, org.timezone)}</span><span class="sub">${ago(at, now)}</span>`,
+        cell: ({ at }) => html`<span class="nowrap">${time(at, org.timezone)}</span>${subline(ago(at, now))}`,
       },
       {
         title: 'Alert',
@@ -195,8 +202,11 @@ function pastPeriods(limit: Limit, { org }: ScreenVisit): Markup {
         title: 'Period',
         cell: ({ window_start, window_end }) => {
           const days = daysOf(Date.parse(window_start), Date.parse(window_end), org.timezone);
-          const isDay = days.from === days.to;
-          return html`<span class="nowrap">${day(window_start, org.timezone)}${!isDay && html` – ${day(lastInstant(window_end), org.timezone)}`}</span>${window_end < limit.created_at && html`<span class="sub">before this limit</span>`}`;
+          const until = days.from !== days.to && html` – ${day(lastInstant(window_end), org.timezone)}`;
+          return [
+            nowrap([day(window_start, org.timezone), until]),
+            subline(window_end < limit.created_at && 'before this limit'),
+          ];
         },
       },
       {
@@ -218,9 +228,11 @@ function pastPeriods(limit: Limit, { org }: ScreenVisit): Markup {
       },
       {
         title: '',
-        cell: ({ window_start, window_end }) =>
-          filters !== undefined &&
-          html`<a href="${runsLink(filters, daysOf(Date.parse(window_start), Date.parse(window_end), org.timezone))}">View runs<span class="hidden"> from ${window_start.slice(0, 10)}</span></a>`,
+        cell({ window_start, window_end }) {
+          const days = daysOf(Date.parse(window_start), Date.parse(window_end), org.timezone);
+          const from = html`<span class="hidden"> from ${window_start.slice(0, 10)}</span>`;
+          return filters !== undefined && html`<a href="${runsLink(filters, days)}">View runs${from}</a>`;
+        },
       },
     ],
   });

@@ -1,7 +1,7 @@
 /** The usage of a limit that counts each value separately, such as a budget for each member. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
-import { nextPage, requirement, table } from '../../components.ts';
+import { nextPage, requirement } from '../../components.ts';
 import { daysOf } from '../../day-range.ts';
 import { matchFilters, runsLink } from '../../drill-down.ts';
 import { capitalized, inUnit } from '../../format.ts';
@@ -9,6 +9,7 @@ import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { fieldName, limitPath, remaining, stateBadge, usageMeter } from '../../limit-names.ts';
 import { keysById, memberNames } from '../../names.ts';
 import type { ScreenVisit } from '../../screen.ts';
+import { table } from '../../table.ts';
 
 type Limit = Responses['limits.read'];
 type Value = Item<'limits.values'>;
@@ -38,10 +39,7 @@ export async function limitValues(limit: Limit, field: string, visit: ScreenVisi
           rows: listed.data,
           columns: [
             { title: capitalized(fieldName(field)), cell: (row) => runsOf(limit, row, nameOf(row), visit) },
-            {
-              title: 'Used',
-              cell: (row) => usageMeter({ ...limit, name: nameOf(row) }, row.standing),
-            },
+            { title: 'Used', cell: (row) => usageMeter({ ...limit, name: nameOf(row) }, row.standing) },
             {
               title: 'Remaining',
               isNumber: true,

@@ -1,19 +1,11 @@
 /** All limits with their usage, and links to the forms of those that the organization sets. */
-import {
-  actionButton,
-  badge,
-  card,
-  empty,
-  heading,
-  linkButton,
-  nextPage,
-  table,
-  type Visitor,
-} from '../../components.ts';
+import { actionButton, buttonTo, linkButton, type Visitor } from '../../buttons.ts';
+import { card, empty, heading, nextPage, tabBar } from '../../components.ts';
 import { spendPerValueLink } from '../../drill-down.ts';
 import { type Filter, filterBar, filterQuery, isFiltered } from '../../filters.ts';
 import { day, inUnit } from '../../format.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
+import { badge, nowrap, subline } from '../../inline.ts';
 import {
   fieldName,
   kindName,
@@ -27,6 +19,7 @@ import {
   usageMeter,
 } from '../../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 import type { LimitView } from '../../views.ts';
 
 const listPath = '/console/limits';
@@ -75,10 +68,19 @@ async function list(visit: ScreenVisit) {
   );
   // The tabs keep the filters.
   const others = Object.fromEntries(filters.map(({ name }) => [name, query.get(name) ?? undefined]));
+  const none =
+    next_cursor === null
+      ? emptyState(kind, visit)
+      : html`<p class="quiet">None among the limits examined so far.</p>`;
   const body = html`${heading('Limits', actions(visit), 'Spending limits and current usage. Limits hold even under concurrent requests.')}
-<nav class="tabs" aria-label="Kind of limit">${tabs.map(([name, title]) => html`<a href="${link(listPath, { ...others, kind: name })}"${name === kind && html` aria-current="page"`}>${title}</a>`)}</nav>
-${filterBar(listPath, filters, query, own, own)}${card(kind === '' ? 'All limits' : kindName(kind), html`${data.length > 0 ? limitTable(data, visit, visit) : next_cursor === null && emptyState(kind, visit)}${data.length === 0 && next_cursor !== null && html`<p class="quiet">None among the limits examined so far.</p>`}${nextPage(listPath, query, next_cursor)}`)}
-<p class="legend-line quiet"><span class="key settled">Spent</span>, <span class="key held">reserved</span> for calls in progress, and remaining. <a href="/console/limits/holds">Open reservations</a></p>`;
+${tabBar('Kind of limit', tabs, kind, (name) => link(listPath, { ...others, kind: name }))}
+${filterBar(listPath, filters, query, own, own)}
+${card(kind === '' ? 'All limits' : kindName(kind), [
+  data.length > 0 ? limitTable(data, visit, visit) : none,
+  nextPage(listPath, query, next_cursor),
+])}
+<p class="legend-line quiet"><span class="key settled">Spent</span>, <span class="key held">reserved</span> for calls in progress,
+and remaining. <a href="/console/limits/holds">Open reservations</a></p>`;
   return view('Limits', body);
 }
 
@@ -95,11 +97,7 @@ function actions(visit: ScreenVisit): Part {
 
 function emptyState(kind: string, visit: ScreenVisit): Markup {
   if (isFiltered(visit.query, own)) {
-    return empty(
-      'No matches',
-      'Try removing a filter.',
-      html`<a class="button" href="${link(listPath, { kind })}">Clear filters</a>`,
-    );
+    return empty('No matches', 'Try removing a filter.', buttonTo(link(listPath, { kind }), 'Clear filters'));
   }
   const button = (target: string, label: string) =>
     linkButton(visit, { path: `${listPath}/${target}`, label, tone: 'primary' });
@@ -154,8 +152,7 @@ export function limitTable(
     columns: [
       {
         title: 'Limit',
-        cell: (limit) =>
-          html`${limitLink(limit)} ${stateBadge(limit)}<span class="sub">${limitSubtitle(limit)}</span>`,
+        cell: (limit) => html`${limitLink(limit)} ${stateBadge(limit)}${subline(limitSubtitle(limit))}`,
       },
       {
         title: 'Usage',
@@ -172,10 +169,7 @@ export function limitTable(
         cell: (limit) => (limit.standing === null ? '–' : remaining(limit, limit.standing)),
       },
       { title: 'Limit', isNumber: true, cell: (limit) => inUnit(limit.unit, limit.limit) },
-      {
-        title: 'Resets',
-        cell: (limit) => html`<span class="nowrap">${resetsOn(limit, visit.org.timezone)}</span>`,
-      },
+      { title: 'Resets', cell: (limit) => nowrap(resetsOn(limit, visit.org.timezone)) },
       {
         title: 'When exceeded',
         cell: (limit) =>

@@ -1,9 +1,11 @@
 /** For operators: plans, which limit the runs and tokens of an organization per month. */
-import { badge, card, empty, heading, linkButton } from '../../components.ts';
+import { linkButton } from '../../buttons.ts';
+import { card, empty, heading } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
 import { count, day } from '../../format.ts';
 import { html, link } from '../../html.ts';
+import { badge, nowrap } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 
@@ -57,20 +59,14 @@ async function list(visit: ScreenVisit) {
     none: empty('No plans yet', 'A plan limits the monthly usage of an organization.', create),
     caption: 'Plans',
     columns: [
-      {
-        title: 'Plan',
-        cell: (plan) => html`${plan.name}<span class="sub"><code>${plan.id}</code></span>`,
-      },
+      { title: 'Plan', cell: (plan) => html`${plan.name}<span class="sub"><code>${plan.id}</code></span>` },
       { title: 'Runs per month', isNumber: true, cell: (plan) => upTo(plan.monthly_runs) },
       { title: 'Tokens per month', isNumber: true, cell: (plan) => upTo(plan.monthly_tokens) },
       {
         title: 'Overage',
         cell: (plan) => (plan.overage_policy === 'block' ? badge('block', 'bad') : badge('allow', 'warn')),
       },
-      {
-        title: 'Created',
-        cell: (plan) => html`<span class="nowrap">${day(plan.created_at, 'UTC')}</span>`,
-      },
+      { title: 'Created', cell: (plan) => nowrap(day(plan.created_at, 'UTC')) },
     ],
   });
   return view('Plans', html`${heading('Plans', create)}${card('Plans', body)}`);

@@ -1,12 +1,15 @@
 /** For operators: price changes that wait for a decision, and those that were decided. */
 import type { Item } from '../../../contract/views/responses.ts';
 import type { ApiFailure } from '../../api.ts';
-import { alert, badge, card, empty, heading, nextPage, notice, type Tone, table } from '../../components.ts';
+import { buttonTo } from '../../buttons.ts';
+import { alert, card, empty, heading, nextPage, notice, tabBar } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen } from '../../form-screens.ts';
 import { ago, capitalized, exactUsd, time } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
+import { badge, nowrap, subline, type Tone } from '../../inline.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 
 const listPath = '/console/prices/changes';
 const statuses = ['pending', 'approved', 'rejected', 'superseded'] as const;
@@ -46,13 +49,19 @@ async function list(visit: ScreenVisit, failure?: ApiFailure) {
       ? empty(
           status === 'pending' ? 'No pending price changes' : `No ${status} price changes`,
           'Changes of more than 50 % in a price update appear here.',
-          html`<a class="button" href="/console/prices">View prices</a>`,
+          buttonTo('/console/prices', 'View prices'),
         )
-      : html`${status === 'pending' ? data.map((one) => pending(one, visit)) : decided(data)}${nextPage(listPath, query, next_cursor)}`;
+      : [
+          status === 'pending' ? data.map((one) => pending(one, visit)) : decided(data),
+          nextPage(listPath, query, next_cursor),
+        ];
+  const intro = 'Large changes in price updates. The current price applies until you approve a change.';
+  const tabs = statuses.map((name) => [name, capitalized(name)] as const);
   return view(
     'Price changes',
-    html`${heading('Price changes', html`<a class="button" href="/console/prices">Back to prices</a>`, 'Large changes in price updates. The current price applies until you approve a change.')}
-<nav class="tabs" aria-label="Status">${statuses.map((name) => html`<a href="${link(listPath, { status: name })}"${name === status && html` aria-current="page"`}>${capitalized(name)}</a>`)}</nav>${failure !== undefined && alert(failure.message, failure.fields)}${body}`,
+    html`${heading('Price changes', buttonTo('/console/prices', 'Back to prices'), intro)}
+${tabBar('Status', tabs, status, (name) => link(listPath, { status: name }))}
+${failure !== undefined && alert(failure.message, failure.fields)}${body}`,
     failure?.status,
   );
 }
@@ -66,7 +75,9 @@ function pending(change: ChangeView, { now, params, form, denied }: ScreenVisit)
     model,
     html`${priced_as !== null && html`<p>The name is priced as <code>${priced_as}</code> now, and would get a price of its own.</p>`}
 ${rates(change)}
-<p class="quiet">${source}, proposed ${ago(created_at, now)}.${effective_from !== null && html` Takes effect ${time(effective_from, 'UTC')}, or when you approve it if that is later.`} <a href="${path`/console/prices/${priced_as ?? model}/versions`}">Version history</a></p>
+<p class="quiet">${source}, proposed ${ago(created_at, now)}.
+${effective_from !== null && html`Takes effect ${time(effective_from, 'UTC')}, or when you approve it if that is later.`}
+<a href="${path`/console/prices/${priced_as ?? model}/versions`}">Version history</a></p>
 ${
   denial === undefined
     ? html`<form method="post" class="filters" action="${approve}">
@@ -109,16 +120,13 @@ function decided(changes: readonly ChangeView[]): Part {
       caption: 'Price changes',
       rows: changes,
       columns: [
-        {
-          title: 'Proposed',
-          cell: (one) => html`<span class="nowrap">${time(one.created_at, 'UTC')}</span>`,
-        },
-        { title: 'Model', cell: (one) => html`${one.model}<span class="sub">${one.source}</span>` },
+        { title: 'Proposed', cell: (one) => nowrap(time(one.created_at, 'UTC')) },
+        { title: 'Model', cell: (one) => html`${one.model}${subline(one.source)}` },
         { title: 'Status', cell: (one) => badge(one.status, tones[one.status] ?? 'plain') },
         {
           title: 'Decided by',
           cell: (one) =>
-            html`${one.decided_by !== null && html`<code>${one.decided_by}</code>`}<span class="sub">${one.decision_reason}</span>`,
+            html`${one.decided_by !== null && html`<code>${one.decided_by}</code>`}${subline(one.decision_reason)}`,
         },
       ],
     }),

@@ -1,23 +1,17 @@
 /** For operators: model prices, standard and per organization. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
-import {
-  badge,
-  card,
-  confirmButton,
-  empty,
-  heading,
-  linkButton,
-  type Tone,
-  table,
-} from '../../components.ts';
+import { buttonTo, confirmButton, linkButton } from '../../buttons.ts';
+import { card, empty, heading } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { exactUsd, humanize, time } from '../../format.ts';
 import type { Field, Values } from '../../forms.ts';
 import { html, link, path } from '../../html.ts';
+import { badge, nowrap, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import { table } from '../../table.ts';
 import { bodyWithUnits, termFields, termSummary, termValues } from './price-terms.ts';
 
 const listPath = '/console/prices';
@@ -171,7 +165,7 @@ const inAndOut = [
 const terms = { title: 'Other terms', cell: (one: PriceView) => termSummary(one) };
 const from = {
   title: 'Effective from',
-  cell: (one: PriceView) => html`<span class="nowrap">${time(one.effective_from, 'UTC')}</span>`,
+  cell: (one: PriceView) => nowrap(time(one.effective_from, 'UTC')),
 };
 const status = {
   title: 'Status',
@@ -207,9 +201,14 @@ async function list(visit: ScreenVisit) {
       status,
     ],
   });
+  const actions = [
+    linkButton(visit, { path: `${listPath}/new`, label: 'Create model', tone: 'primary' }),
+    buttonTo(`${listPath}/changes`, 'Price changes'),
+    buttonTo('/console/unpriced-models', 'Models without a price'),
+  ];
   return view(
     'Prices',
-    html`${heading('Prices', html`${linkButton(visit, { path: `${listPath}/new`, label: 'Create model', tone: 'primary' })}<a class="button" href="${listPath}/changes">Price changes</a><a class="button" href="/console/unpriced-models">Models without a price</a>`, 'Standard prices per million tokens. Organizations may have custom prices.')}
+    html`${heading('Prices', actions, 'Standard prices per million tokens. Organizations may have custom prices.')}
 ${filterBar(listPath, filters, query)}${card('Models', body)}`,
   );
 }
@@ -218,7 +217,7 @@ async function versions({ api, params }: ScreenVisit) {
   const found = await api.get<'models.prices.read'>(pathOf('/v1/admin/models/{model}', params));
   return view(
     'Price versions',
-    html`${heading('Price versions', html`<a class="button" href="${pathOf(modelPath, params)}">Back to ${found.model}</a>`)}
+    html`${heading('Price versions', buttonTo(pathOf(modelPath, params), `Back to ${found.model}`))}
 ${card(found.model, table({ caption: 'Versions', rows: found.versions, columns: [from, ...inAndOut, terms, status, setBy] }))}`,
   );
 }
@@ -260,9 +259,13 @@ async function ofOrg(visit: ScreenVisit) {
       { title: '', cell: remove },
     ],
   });
+  const actions = [
+    linkButton(visit, { path: `${here}/new`, label: 'Create price', tone: 'primary' }),
+    buttonTo(pathOf('/console/orgs/{org_id}', params), 'Back to organization'),
+  ];
   return view(
     'Custom prices',
-    html`${heading('Custom prices', html`${linkButton(visit, { path: `${here}/new`, label: 'Create price', tone: 'primary' })}<a class="button" href="${pathOf('/console/orgs/{org_id}', params)}">Back to organization</a>`)}
+    html`${heading('Custom prices', actions)}
 ${card('Custom prices', body)}`,
   );
 }

@@ -1,6 +1,7 @@
 /** For operators: data region and rate limits of an organization. */
 import { formScreens } from '../../form-screens.ts';
 import { dotted, type Field, numberOf, type Option } from '../../forms.ts';
+import { html } from '../../html.ts';
 import { pathOf } from '../../operations.ts';
 import type { Screen } from '../../screen.ts';
 
@@ -14,7 +15,8 @@ const policies: Field = {
   name: 'policies',
   label: 'Rate limits and quotas',
   kind: 'lines',
-  help: 'A rate is a rolling limit; a quota counts in fixed windows; a rate of concurrent requests limits those in flight and has no window. For model, customer and API key enter a value, or * to count each value separately. Save to get more lines.',
+  help: html`A rate is a rolling limit; a quota counts in fixed windows; a rate of concurrent requests limits those in flight and has
+no window. For model, customer and API key enter a value, or * to count each value separately. Save to get more lines.`,
   parts: [
     { name: 'name', label: 'Name', kind: 'text' },
     { name: 'kind', label: 'Type', kind: 'select', options: options('rate', 'quota') },

@@ -1,11 +1,13 @@
 /** The corrections of a run's cost: who made them, when and why. */
 import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
-import { card, notice, table } from '../../components.ts';
+import { card, notice } from '../../components.ts';
 import { exactUsd, humanize, time } from '../../format.ts';
 import { html, link, type Markup, path } from '../../html.ts';
+import { subline } from '../../inline.ts';
 import { type Actors, actorLink, actorsById } from '../../names.ts';
 import type { ScreenVisit } from '../../screen.ts';
+import { table } from '../../table.ts';
 
 const adjustmentsShown = 50;
 
@@ -39,9 +41,7 @@ function adjustmentTable(rows: Adjustments['data'], actors: Actors, timezone: st
       {
         title: 'By',
         cell: ({ actor }) =>
-          actor === null
-            ? '–'
-            : html`${actorLink(actor.id, actors)}<span class="sub">${humanize(actor.kind)}</span>`,
+          actor === null ? '–' : html`${actorLink(actor.id, actors)}${subline(humanize(actor.kind))}`,
       },
       { title: 'Reason', cell: ({ reason }) => reason },
       { title: 'Amount', isNumber: true, cell: ({ amount_usd }) => exactUsd(amount_usd) },

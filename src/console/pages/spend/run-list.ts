@@ -1,9 +1,11 @@
 /** The list of runs: range, filters with the values in use, sort orders and the position. */
 import { ApiFailure } from '../../api.ts';
-import { alert, type Column, card, empty, heading, type SortLink } from '../../components.ts';
+import { buttonTo } from '../../buttons.ts';
+import { alert, card, empty, heading } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { count, humanize, milliseconds, time, usd } from '../../format.ts';
 import { html, link, path } from '../../html.ts';
+import { nowrap, subline } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pager } from '../../pager.ts';
 import { periodBar, periodOf, periodParameters } from '../../periods.ts';
@@ -18,6 +20,7 @@ import {
   withoutFilter,
 } from '../../run-filters.ts';
 import { type ScreenVisit, view } from '../../screen.ts';
+import type { Column, SortLink } from '../../table.ts';
 import { adjustedBadge, adjustedCost } from './run-cost.ts';
 import { markLabels, marks, statusBadge } from './run-marks.ts';
 import type { RunView } from './run-tree.ts';
@@ -70,9 +73,10 @@ export async function listRuns(visit: ScreenVisit) {
           columns: columnsFor(query, org.timezone),
           pages: pager(listPath, query, found, perPage),
         });
+  const calls = period.name === 'all' ? 'All model calls' : `Model calls of ${period.label}`;
   return view(
     'Runs',
-    html`${heading('Runs', html`<a class="button" href="${usage}">View usage</a>`, html`${period.name === 'all' ? 'All model calls' : `Model calls of ${period.label}`}. Times in ${org.timezone}.`)}
+    html`${heading('Runs', buttonTo(usage, 'View usage'), `${calls}. Times in ${org.timezone}.`)}
 ${periodBar({ path: listPath, query, period, withAll: true })}
 ${filterBar(listPath, filtersWith(used), query, ['first', ...periodParameters], periodParameters)}${card('Runs', body)}`,
     found instanceof ApiFailure ? found.status : 200,
@@ -152,10 +156,7 @@ function columnsFor(query: URLSearchParams, timezone: string): Column<RunView>[]
       cell: (run) =>
         html`<a class="nowrap" href="${path`/console/runs/${run.id}`}">${time(run.charged_at, timezone)}</a>`,
     },
-    {
-      title: 'Model',
-      cell: (run) => html`${run.model}${run.action !== null && html`<span class="sub">${run.action}</span>`}`,
-    },
+    { title: 'Model', cell: (run) => html`${run.model}${subline(run.action)}` },
     { title: 'Status', cell: (run) => html`${statusBadge(run.status)} ${marks(run)}` },
     { title: 'Workflow', cell: (run) => run.workflow ?? '–' },
     { title: 'Customer', cell: (run) => run.customer_id ?? '–' },
@@ -170,7 +171,7 @@ function columnsFor(query: URLSearchParams, timezone: string): Column<RunView>[]
       title: 'Latency',
       isNumber: true,
       sort: sort('latency_ms'),
-      cell: (run) => html`<span class="nowrap">${milliseconds(run.latency_ms)}</span>`,
+      cell: (run) => nowrap(milliseconds(run.latency_ms)),
     },
     {
       title: 'Cost',

@@ -1,7 +1,7 @@
 /** Status and marks of runs. */
-import { badge, type Tone } from '../../components.ts';
 import { humanize } from '../../format.ts';
 import type { Markup } from '../../html.ts';
+import { badge, type Tone } from '../../inline.ts';
 import type { RunView } from './run-tree.ts';
 
 export const markLabels: Readonly<Record<string, string>> = {

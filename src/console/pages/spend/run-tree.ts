@@ -26,6 +26,9 @@ export function runTree(runs: readonly RunView[], currentId: string): Markup {
 
 function node(run: RunView, isCurrent: boolean): Markup {
   const name = html`<strong>${run.action ?? 'run'}</strong> ${run.model}`;
-  return html`<div class="node${isCurrent && ' here'}">${isCurrent ? html`<span aria-current="true">${name}</span>` : html`<a href="${path`/console/runs/${run.id}`}">${name}</a>`}
-<span class="quiet">${usd(adjustedCost(run) ?? run.held_usd)}${adjustedBadge(run)}</span><span class="quiet">${milliseconds(run.latency_ms)}</span>${run.status !== 'succeeded' && html`<span class="quiet">${run.status}</span>`}</div>`;
+  return html`<div class="node${isCurrent && ' here'}">
+${isCurrent ? html`<span aria-current="true">${name}</span>` : html`<a href="${path`/console/runs/${run.id}`}">${name}</a>`}
+<span class="quiet">${usd(adjustedCost(run) ?? run.held_usd)}${adjustedBadge(run)}</span>
+<span class="quiet">${milliseconds(run.latency_ms)}</span>
+${run.status !== 'succeeded' && html`<span class="quiet">${run.status}</span>`}</div>`;
 }

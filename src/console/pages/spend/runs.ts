@@ -1,18 +1,11 @@
 /** Runs: list, details with the chain, and cost adjustment. */
 import { labelDimensions } from '../../../contract/run-dimensions.ts';
-import {
-  actionButton,
-  badge,
-  card,
-  cardOf,
-  chip,
-  definitionList,
-  heading,
-  linkButton,
-} from '../../components.ts';
+import { actionButton, linkButton } from '../../buttons.ts';
+import { card, cardOf, definitionList, heading } from '../../components.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { capitalized, count, exactUsd, milliseconds, time, usd } from '../../format.ts';
 import { html, link, type Part, path } from '../../html.ts';
+import { badge, chip } from '../../inline.ts';
 import { fieldName } from '../../limit-names.ts';
 import { customerLink, type KeysById, keyLink, keysById } from '../../names.ts';
 import { pathOf } from '../../operations.ts';
@@ -168,7 +161,8 @@ function costText(run: RunView): Part {
   }
   const cost = html`${exactUsd(adjustedCost(run))}${adjustedBadge(run)}`;
   return run.marks.includes('unsettled')
-    ? html`${cost} <span class="quiet">The reservation expired before the run was settled, so the reserved amount was charged. Completing the run corrects the cost.</span>`
+    ? html`${cost} <span class="quiet">The reservation expired before the run was settled, so the reserved amount was charged.
+Completing the run corrects the cost.</span>`
     : cost;
 }
 
@@ -177,6 +171,8 @@ function chainBody(run: RunView, found: readonly RunView[], isTruncated: boolean
   if (all.length === 1) {
     return html`<p class="quiet">${run.chain_id === null ? 'Not part of a chain.' : html`The only run in chain <code>${run.chain_id}</code>.`}</p>`;
   }
-  return html`<p>${run.chain_id !== null && html`Chain ${filtered('chain_id', run.chain_id)}: `}${isTruncated && 'first '}${count(all.length)} runs, ${usd(totalCost(all))} total, depth ${Math.max(...all.map(({ depth }) => depth))}.</p>
+  const depth = Math.max(...all.map((one) => one.depth));
+  return html`<p>${run.chain_id !== null && html`Chain ${filtered('chain_id', run.chain_id)}: `}
+${isTruncated && 'first '}${count(all.length)} runs, ${usd(totalCost(all))} total, depth ${depth}.</p>
 ${runTree(all, run.id)}`;
 }

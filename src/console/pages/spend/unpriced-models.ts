@@ -1,21 +1,15 @@
 /** Models without a price: what happens to their calls, and which ones are used. For organizations and for operators. */
 import type { Item, Responses } from '../../../contract/views/responses.ts';
-import {
-  badge,
-  type Column,
-  card,
-  cardOf,
-  definitionList,
-  empty,
-  heading,
-  linkButton,
-} from '../../components.ts';
+import { buttonTo, linkButton } from '../../buttons.ts';
+import { card, cardOf, definitionList, empty, heading } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
 import { count, exactUsd, time } from '../../format.ts';
 import { html, link, type Markup } from '../../html.ts';
+import { badge, nowrap } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import type { Column } from '../../table.ts';
 import { settingsPath, settingsTabs } from '../access/settings-tabs.ts';
 
 const here = `${settingsPath}/unpriced-models`;
@@ -135,10 +129,7 @@ function countColumns<
     { title: 'Repriced', isNumber: true, cell: (one) => count(one.repriced_runs) },
     { title: 'Input tokens', isNumber: true, cell: (one) => count(one.input_tokens) },
     { title: 'Output tokens', isNumber: true, cell: (one) => count(one.output_tokens) },
-    {
-      title: 'Last used',
-      cell: (one) => html`<span class="nowrap">${time(one.last_used_at, timezone)}</span>`,
-    },
+    { title: 'Last used', cell: (one) => nowrap(time(one.last_used_at, timezone)) },
   ];
 }
 
@@ -173,9 +164,11 @@ async function totals({ api, query }: ScreenVisit) {
       ...countColumns<UnpricedTotal>('UTC'),
     ],
   });
+  const intro =
+    'Models that organizations used without a price. Set a price so that their runs can be repriced.';
   return view(
     'Models without a price',
-    html`${heading('Models without a price', html`<a class="button" href="/console/prices">Back to prices</a>`, 'Models that organizations used without a price. Set a price so that their runs can be repriced.')}
+    html`${heading('Models without a price', buttonTo('/console/prices', 'Back to prices'), intro)}
 ${filterBar(operatorPath, filters, query)}${card('Models', body)}`,
   );
 }
