@@ -60,8 +60,7 @@ function progressText(steps: readonly Step[]): string {
 function checklist(steps: readonly Step[]): Markup {
   return html`<ol class="checklist">${steps.map(
     ({ title, text, isDone, actions, isOptional }) =>
-      html`<li class="step-item${isDone === true && ' is-done'}">
-<div><strong>${title}</strong> ${stateBadge(isDone, isOptional === true)}${subline(text)}</div>
+      html`<li class="step-item${isDone === true && ' is-done'}"><div><strong>${title}</strong> ${stateBadge(isDone, isOptional === true)}${subline(text)}</div>
 ${isDone !== true && html`<div class="actions">${actions}</div>`}</li>`,
   )}</ol>`;
 }
