@@ -23,13 +23,15 @@ export const deliveryScreens: readonly Screen[] = [
 
 const tones: Readonly<Record<string, Tone>> = { delivered: 'good', failed: 'bad', waiting: 'info' };
 
-type DeliveryState = Pick<DeliveryView, 'state' | 'failure' | 'next_attempt_at'>;
+interface DeliveryState extends Pick<DeliveryView, 'state' | 'next_attempt_at'> {
+  readonly failure: string | null;
+}
 
 /** Also for e-mail. `delivered` names that state; `reply`: the last response of the receiver. */
 export function deliveryStatus(
   { state, failure, next_attempt_at }: DeliveryState,
   timezone: string,
-  { delivered = 'Delivered', reply = null }: { delivered?: string; reply?: string | null } = {},
+  { delivered = 'Delivered', reply = null }: { readonly delivered?: string; readonly reply?: string | null } = {},
 ): Part {
   const label = state === 'delivered' ? delivered : state === 'waiting' ? 'Pending' : state;
   return [
