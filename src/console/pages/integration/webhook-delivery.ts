@@ -27,11 +27,18 @@ interface DeliveryState extends Pick<DeliveryView, 'state' | 'next_attempt_at'> 
   readonly failure: string | null;
 }
 
-/** Also for e-mail. `delivered` names that state; `reply`: the last response of the receiver. */
+interface DeliveryTexts {
+  /** The name of the state `delivered`. */
+  readonly delivered?: string;
+  /** The last response of the receiver. */
+  readonly reply?: string | null;
+}
+
+/** Also for e-mail. */
 export function deliveryStatus(
   { state, failure, next_attempt_at }: DeliveryState,
   timezone: string,
-  { delivered = 'Delivered', reply = null }: { readonly delivered?: string; readonly reply?: string | null } = {},
+  { delivered = 'Delivered', reply }: DeliveryTexts = {},
 ): Part {
   const label = state === 'delivered' ? delivered : state === 'waiting' ? 'Pending' : state;
   return [
