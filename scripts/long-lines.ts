@@ -7,6 +7,8 @@ export function findLongLines(text: string): string[] {
     const { length } = [...line];
     return length <= columnsMax
       ? []
-      : [`line ${index + 1}: ${length} columns, at most ${columnsMax}: break the markup between elements, or name a part of it`];
+      : [
+          `line ${index + 1}: ${length} columns, at most ${columnsMax}: break the markup between elements, or name a part of it`,
+        ];
   });
 }
