@@ -51,8 +51,8 @@ export function chart({
 <figcaption id="${id}-name">${title}</figcaption>
 ${legend.length > 0 && html`<ul class="legend">${legend.map(legendItem)}</ul>`}
 <div class="chart-scroll${endsNow && ' from-end'}" tabindex="0" role="group" aria-label="${title}">
-<svg viewBox="0 0 ${width} ${height}"${width >= fullWidth && html` class="full"`} role="${hasLinks ? 'group' : 'img'}"
- aria-labelledby="${id}-title ${id}-desc">
+<svg viewBox="0 0 ${width} ${height}"${width >= fullWidth && html` class="full"`}
+ role="${hasLinks ? 'group' : 'img'}" aria-labelledby="${id}-title ${id}-desc">
 <title id="${id}-title">${title}</title><desc id="${id}-desc">${summary}</desc>${drawing}</svg></div>
 <details class="as-table"><summary>View as table</summary><div class="scroll"><table>
 <thead><tr>${columns.map((column, index) => html`<th scope="col"${index > 0 && html` class="number"`}>${column}</th>`)}</tr></thead>
