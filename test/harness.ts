@@ -8,6 +8,7 @@ import { Agent, type IncomingMessage, request as sendOverHttp } from 'node:http'
 import type { AddressInfo } from 'node:net';
 import { trace } from '@opentelemetry/api';
 import inject from 'light-my-request';
+import { beforeAll, beforeEach } from 'vitest';
 import { bootstrapOperator } from '../src/capabilities/access/keys/index.ts';
 import { type Config, loadConfig } from '../src/config/settings.ts';
 import { type OrgRole, type Scope, scopes } from '../src/contract/scopes.ts';
@@ -28,6 +29,7 @@ import type { AppDependencies } from '../src/server/dependencies.ts';
 import { openServices, type Services } from '../src/server/services.ts';
 import { startOfClock } from './support/clock.ts';
 import { checkAnswer, checkSignals } from './support/contract-check.ts';
+import { forwardTo, useFixture } from './support/fixtures.ts';
 import { makePlace, openPlace, type Place } from './support/test-database.ts';
 
 export { engine } from './support/test-database.ts';
@@ -123,6 +125,29 @@ export interface WorldOptions {
   readonly idSeed?: number;
   /** Replaces the connections and the settings of the gateway. */
   readonly gateway?: AppDependencies['gateway'];
+}
+
+/** A world for the tests of a file or of a `describe`, closed after them. */
+export function useWorld(env?: Record<string, string>, options?: WorldOptions): World {
+  return useFixture(() => createWorld(env, options));
+}
+
+/** One org for all tests. */
+export function useOrg(world: World, name?: string): TestOrg {
+  let org: TestOrg | undefined;
+  beforeAll(async () => {
+    org = await world.createOrg(name);
+  });
+  return forwardTo(() => org);
+}
+
+/** A new org for each test. */
+export function useOrgPerTest(world: World): TestOrg {
+  let org: TestOrg | undefined;
+  beforeEach(async () => {
+    org = await world.createOrg();
+  });
+  return forwardTo(() => org);
 }
 
 export async function createWorld(

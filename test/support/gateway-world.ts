@@ -8,6 +8,7 @@ import {
 } from '../../src/capabilities/integration/connections/index.ts';
 import { formatUsd } from '../../src/kernel/money.ts';
 import { createWorld, type TestOrg, type World, type WorldOptions } from '../harness.ts';
+import { useFixture } from './fixtures.ts';
 import { type MockProvider, startMockProvider } from './mock-provider.ts';
 
 export const providerKey = 'sk-provider-secret-canary';
@@ -71,6 +72,11 @@ export const prices = {
   'claude-test': ['1', '10'],
   'embed-test': ['1', '0'],
 } as const;
+
+/** A gateway for the tests of a file, closed after them. */
+export function useGatewayWorld(env?: Record<string, string>): GatewayWorld {
+  return useFixture(() => createGatewayWorld(env));
+}
 
 export async function createGatewayWorld(
   env: Record<string, string> = {},
