@@ -1,11 +1,11 @@
 /** The dashboards and alert rules in `deploy/monitoring` name only what `/metrics` of a running service has. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { alertRules } from '../scripts/monitoring/alerts.ts';
 import { dashboards } from '../scripts/monitoring/panels.ts';
 import { registeredMetrics } from '../scripts/monitoring/registered-metrics.ts';
-import { createWorld, type World } from './harness.ts';
+import { useWorld } from './harness.ts';
 
 const folder = resolve(import.meta.dirname, '../deploy/monitoring');
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
@@ -13,17 +13,15 @@ const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
 );
 const read = (name: string) => readFileSync(join(folder, name), 'utf8');
 
-let world: World;
+const world = useWorld();
 let types: ReadonlyMap<string, string>;
 let exposition: string;
 beforeAll(async () => {
-  world = await createWorld();
   exposition = (await world.request('GET', '/metrics')).text;
   types = new Map(
     [...exposition.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]),
   );
 });
-afterAll(() => world.close());
 
 test('there are two dashboards and a file of rules', () => {
   expect(files.sort()).toEqual([

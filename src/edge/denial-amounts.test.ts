@@ -1,13 +1,9 @@
 /** The amounts of a denial are those of the moment of the decision. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../test/harness.ts';
+import { expect, test } from 'vitest';
+import { type TestOrg, useWorld } from '../../test/harness.ts';
 import { parseUsd } from '../kernel/money.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = useWorld();
 
 const callers = 8;
 const rounds = 12;

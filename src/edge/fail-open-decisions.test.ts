@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../test/harness.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type TestOrg, useWorld } from '../../test/harness.ts';
 import { requestKeyOf } from '../ledger/holds/hold-keys.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
@@ -15,15 +15,11 @@ import { createFailOpenDecisions, type FailOpenDecisions } from './fail-open-dec
 import { recognizedForMs } from './fail-open-ids.ts';
 import type { DecisionBody } from './schema.ts';
 
-let world: World;
+const world = useWorld();
 let directory: string;
 let org: TestOrg;
 let other: TestOrg;
 const opened: FailOpenDecisions[] = [];
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
 beforeEach(async () => {
   directory = join(mkdtempSync(join(tmpdir(), 'purser-fail-open-')), 'fail-open');
   [org, other] = [await capped('1'), await capped('1')];

@@ -1,12 +1,11 @@
 /** Edge decisions with `fit`: the most output tokens that all limits allow. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../test/harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { useOrgPerTest, useWorld } from '../../test/harness.ts';
 import { refusalOf } from '../../test/support/limits.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrgPerTest(world);
 beforeAll(async () => {
-  world = await createWorld();
   const put = (model: string, body: object) =>
     world.request('PUT', `/v1/admin/models/${model}`, { key: world.operatorKey, body });
   await put('priced', { input_usd_per_million: '3', output_usd_per_million: '25' });
@@ -15,10 +14,6 @@ beforeAll(async () => {
     output_usd_per_million: '25',
     max_output_tokens: 64_000,
   });
-});
-afterAll(() => world.close());
-beforeEach(async () => {
-  org = await world.createOrg();
 });
 
 const call = (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>

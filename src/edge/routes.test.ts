@@ -1,12 +1,8 @@
 /** The edge decision over HTTP: holds, denials and settlement. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestAnswer, type TestOrg, type World } from '../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { createWorld, type TestAnswer, type TestOrg, useWorld } from '../../test/harness.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = useWorld();
 
 async function ask(org: TestOrg, body: object, headers: Record<string, string> = {}) {
   return world.request('POST', '/v1/edge/decision', { key: org.ownerKey, body, headers });

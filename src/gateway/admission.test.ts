@@ -1,17 +1,15 @@
 /** Checks of a run and bounds of the process, as they apply to calls through the gateway. */
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { type GatewayWorld, useGatewayWorld } from '../../test/support/gateway-world.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld({ SVC_GATEWAY_STREAMS_MAX: '3', SVC_GATEWAY_DRAINS_MAX: '1' });
 let usual: GatewayWorld['settings'];
 
-beforeAll(async () => {
-  gateway = await createGatewayWorld({ SVC_GATEWAY_STREAMS_MAX: '3', SVC_GATEWAY_DRAINS_MAX: '1' });
+beforeAll(() => {
   usual = gateway.settings;
 });
-afterAll(() => gateway.close());
 beforeEach(() => {
   gateway.world.clock.advanceSeconds(3_600);
   gateway.settings = usual;

@@ -1,20 +1,13 @@
 import OpenAI, { AzureOpenAI } from 'openai';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import {
-  connectionTo,
-  createGatewayWorld,
-  type GatewayWorld,
-  providerKey,
-} from '../../test/support/gateway-world.ts';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { connectionTo, providerKey, useGatewayWorld } from '../../test/support/gateway-world.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let openai: OpenAI;
 
-beforeAll(async () => {
-  gateway = await createGatewayWorld();
+beforeAll(() => {
   openai = new OpenAI({ baseURL: `${gateway.url}/openai/v1`, apiKey: gateway.key });
 });
-afterAll(() => gateway.close());
 beforeEach(() => {
   gateway.world.clock.advanceSeconds(1);
   gateway.provider.requests.length = 0;

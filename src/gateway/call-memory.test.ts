@@ -3,20 +3,19 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { connectionTo, useGatewayWorld } from '../../test/support/gateway-world.ts';
 import { callFormats } from '../kernel/providers/formats.ts';
 import { workMemoryOf } from '../platform/http/message/body-memory.ts';
 import { completed } from '../platform/sliced-work.ts';
 import { CallMemory } from './body/call-memory.ts';
 import { dropBytes, dropContent, parseCall } from './parse-call.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let server: Server;
 /** Responses that have not begun. */
 const waiting: ServerResponse[] = [];
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   server = createServer((request, response) => {
     request.resume();
     request.once('end', () => waiting.push(response));
@@ -25,8 +24,7 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   gateway.connections = [connectionTo(url), connectionTo(url, 'anthropic')];
 });
-afterAll(async () => {
-  await gateway.close();
+afterAll(() => {
   server.close();
 });
 beforeEach(() => gateway.world.clock.advanceSeconds(1));

@@ -4,21 +4,19 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { connectionTo, useGatewayWorld } from '../../test/support/gateway-world.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 /** A provider that begins no response before the test tells it to. */
 let silent: Server;
 const waiting: ServerResponse[] = [];
 let goOn: () => void = () => undefined;
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   silent = createServer((_, response) => void waiting.push(response)).listen(0, '127.0.0.1');
   await once(silent, 'listening');
 });
-afterAll(async () => {
-  await gateway.close();
+afterAll(() => {
   silent.closeAllConnections();
   silent.close();
 });

@@ -1,25 +1,18 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import {
-  connectionTo,
-  createGatewayWorld,
-  type GatewayWorld,
-  providerKey,
-} from '../../test/support/gateway-world.ts';
+import { connectionTo, providerKey, useGatewayWorld } from '../../test/support/gateway-world.ts';
 import { exchange } from '../../test/support/raw-socket.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let openai: OpenAI;
 let anthropic: Anthropic;
 
-beforeAll(async () => {
-  gateway = await createGatewayWorld();
+beforeAll(() => {
   openai = new OpenAI({ baseURL: `${gateway.url}/openai/v1`, apiKey: gateway.key, maxRetries: 0 });
   anthropic = new Anthropic({ baseURL: `${gateway.url}/anthropic`, apiKey: gateway.key, maxRetries: 0 });
 });
-afterAll(() => gateway.close());
 beforeEach(() => {
   nextSecond();
   gateway.provider.fault = undefined;

@@ -1,13 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { useGatewayWorld } from '../../test/support/gateway-world.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let openai: OpenAI;
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   openai = new OpenAI({ baseURL: `${gateway.url}/openai/v1`, apiKey: gateway.key, maxRetries: 0 });
   await gateway.world.request('PUT', '/v1/admin/models/gpt-cheap', {
     key: gateway.world.operatorKey,
@@ -26,7 +25,6 @@ beforeAll(async () => {
   });
   expect([put.status, put.text]).toEqual([200, put.text]);
 });
-afterAll(() => gateway.close());
 beforeEach(() => {
   gateway.world.clock.advanceSeconds(1);
   gateway.provider.requests.length = 0;

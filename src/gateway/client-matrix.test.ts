@@ -4,14 +4,13 @@
  */
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
 import {
   connectionTo,
-  createGatewayWorld,
   expectBilled,
-  type GatewayWorld,
   type RunSummary,
+  useGatewayWorld,
 } from '../../test/support/gateway-world.ts';
 import {
   type Call,
@@ -25,7 +24,7 @@ import {
   streams,
 } from '../../test/support/sdk-calls.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 /** Requests of the SDKs, retries included. */
 let sent = 0;
 /** Runs of earlier tests. */
@@ -44,8 +43,7 @@ function options(baseURL: string, apiKey: string) {
   return { baseURL, apiKey, fetch: counted };
 }
 
-beforeAll(async () => {
-  gateway = await createGatewayWorld();
+beforeAll(() => {
   const { url, key, provider } = gateway;
   gateway.connections = [
     ...gateway.connections,
@@ -59,7 +57,6 @@ beforeAll(async () => {
   const openai = new OpenAI(options(`${provider.url}/v1`, 'sk-own'));
   direct = { openai, compat: openai, anthropic: new Anthropic(options(provider.url, 'sk-own')) };
 });
-afterAll(() => gateway.close());
 beforeEach(async () => {
   gateway.world.clock.advanceSeconds(1);
   await gateway.cap('1000');

@@ -1,13 +1,12 @@
 /** Conformance of every kind of connection in every format that it speaks: the calls of a client reach the provider, and its bytes the client. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
 import { formatSamples } from '../../test/support/format-samples.ts';
 import {
   connectionTo,
-  createGatewayWorld,
   expectBilled,
-  type GatewayWorld,
   providerKey,
+  useGatewayWorld,
 } from '../../test/support/gateway-world.ts';
 import {
   connectionKinds,
@@ -20,12 +19,8 @@ import { eventOf } from '../kernel/providers/sse-reader.ts';
 import { dataOf } from '../kernel/providers/stream-usage.ts';
 import { operationOf } from './paths/index.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 
-beforeAll(async () => {
-  gateway = await createGatewayWorld();
-});
-afterAll(() => gateway.close());
 beforeEach(async () => {
   gateway.world.clock.advanceSeconds(1);
   gateway.provider.fault = undefined;

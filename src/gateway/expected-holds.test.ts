@@ -4,18 +4,13 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { expect, test } from 'vitest';
+import { useGatewayWorld } from '../../test/support/gateway-world.ts';
 import { rounds } from '../../test/support/rounds.ts';
 import { sampleWithSeed } from '../../test/support/seeds.ts';
 import { formatUsd } from '../kernel/money.ts';
 
-let gateway: GatewayWorld;
-
-beforeAll(async () => {
-  gateway = await createGatewayWorld();
-});
-afterAll(() => gateway.close());
+const gateway = useGatewayWorld();
 
 const words = [' the', ' river', ' was', ' built', ' by', ' a', ' group', ' of', ' people', '.'];
 /** $10 per million output tokens. */

@@ -4,24 +4,20 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { connectionTo, type GatewayWorld, useGatewayWorld } from '../../test/support/gateway-world.ts';
 import { type MockProvider, startMockProvider } from '../../test/support/mock-provider.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let second: MockProvider;
 let openai: OpenAI;
 let usual: Pick<GatewayWorld, 'connections' | 'settings'>;
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   second = await startMockProvider();
   openai = new OpenAI({ baseURL: `${gateway.url}/openai/v1`, apiKey: gateway.key, maxRetries: 0 });
   usual = { connections: gateway.connections, settings: gateway.settings };
 });
-afterAll(async () => {
-  await gateway.close();
-  await second.close();
-});
+afterAll(() => second.close());
 beforeEach(() => {
   gateway.world.clock.advanceSeconds(1);
   for (const provider of [gateway.provider, second]) {

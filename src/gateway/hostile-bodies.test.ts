@@ -1,14 +1,12 @@
 /** Bodies that would take long to parse, or much memory. Each is an error in the format of the provider, or is served. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { connectionTo, useGatewayWorld } from '../../test/support/gateway-world.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 
-beforeAll(async () => {
-  gateway = await createGatewayWorld();
+beforeAll(() => {
   gateway.connections = [connectionTo(gateway.provider.url), connectionTo(gateway.provider.url, 'anthropic')];
 });
-afterAll(() => gateway.close());
 beforeEach(() => {
   gateway.world.clock.advanceSeconds(1);
   gateway.provider.requests.length = 0;

@@ -4,14 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { connectionTo, useGatewayWorld } from '../../test/support/gateway-world.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld({ SVC_GATEWAY_STREAMS_MAX: '2' });
 let server: Server;
 let respond: RequestListener;
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld({ SVC_GATEWAY_STREAMS_MAX: '2' });
   server = createServer((request, response) => {
     request.resume();
     request.once('end', () => respond(request, response));
@@ -20,8 +19,7 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   gateway.connections = [connectionTo(url), connectionTo(url, 'anthropic')];
 });
-afterAll(async () => {
-  await gateway.close();
+afterAll(() => {
   server.close();
 });
 beforeEach(() => gateway.world.clock.advanceSeconds(1));

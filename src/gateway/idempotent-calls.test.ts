@@ -5,19 +5,22 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createWorld } from '../../test/harness.ts';
 import { eventually } from '../../test/support/eventually.ts';
 import { freePort } from '../../test/support/free-port.ts';
-import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import {
+  connectionTo,
+  createGatewayWorld,
+  type GatewayWorld,
+  useGatewayWorld,
+} from '../../test/support/gateway-world.ts';
 import { errorOf } from '../../test/support/sdk-calls.ts';
 import { engine, makePlace } from '../../test/support/test-database.ts';
 import { DatabaseUnavailable } from '../platform/db/database.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let connections: GatewayWorld['connections'];
 
-beforeAll(async () => {
-  gateway = await createGatewayWorld();
+beforeAll(() => {
   connections = gateway.connections;
 });
-afterAll(() => gateway.close());
 beforeEach(async () => {
   gateway.world.clock.advanceSeconds(1);
   gateway.connections = connections;

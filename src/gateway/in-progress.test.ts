@@ -1,18 +1,16 @@
 import OpenAI from 'openai';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { useGatewayWorld } from '../../test/support/gateway-world.ts';
 import { parseUsd } from '../kernel/money.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let openai: OpenAI;
 /** Lets the provider continue. */
 let proceed: () => void;
 
-beforeAll(async () => {
-  gateway = await createGatewayWorld();
+beforeAll(() => {
   openai = new OpenAI({ baseURL: `${gateway.url}/openai/v1`, apiKey: gateway.key, maxRetries: 0 });
 });
-afterAll(() => gateway.close());
 beforeEach(() => {
   gateway.provider.beforeChunk = undefined;
   gateway.world.clock.advanceSeconds(1);

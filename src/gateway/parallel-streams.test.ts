@@ -1,16 +1,11 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { useGatewayWorld } from '../../test/support/gateway-world.ts';
 import { sampleWithSeed, seedsOf } from '../../test/support/seeds.ts';
 import { parseUsd } from '../kernel/money.ts';
 
-let gateway: GatewayWorld;
-
-beforeAll(async () => {
-  gateway = await createGatewayWorld();
-});
-afterAll(() => gateway.close());
+const gateway = useGatewayWorld();
 
 const body = JSON.stringify({
   model: 'gpt-test',

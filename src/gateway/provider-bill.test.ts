@@ -6,20 +6,19 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { eventually } from '../../test/support/eventually.ts';
 import {
   connectionTo,
-  createGatewayWorld,
   type GatewayWorld,
   providerKey,
+  useGatewayWorld,
 } from '../../test/support/gateway-world.ts';
 import type { ConnectionKind } from '../capabilities/integration/connections/index.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let usual: Pick<GatewayWorld, 'settings' | 'connections'>;
 let url: string;
 let server: Server;
 let respond: RequestListener;
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   server = createServer((request, response) => {
     request.resume();
     request.once('end', () => respond(request, response));
@@ -29,8 +28,7 @@ beforeAll(async () => {
   gateway.connections = [connectionTo(url), connectionTo(url, 'anthropic')];
   usual = { settings: gateway.settings, connections: gateway.connections };
 });
-afterAll(async () => {
-  await gateway.close();
+afterAll(() => {
   server.close();
 });
 beforeEach(() => gateway.world.clock.advanceSeconds(1));

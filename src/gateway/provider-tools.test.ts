@@ -1,13 +1,12 @@
 /** Tools that the provider runs: refused without a price, or held and charged by their calls. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { connectionTo, type GatewayWorld, useGatewayWorld } from '../../test/support/gateway-world.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let usual: Pick<GatewayWorld, 'settings' | 'connections'>;
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   usual = { settings: gateway.settings, connections: gateway.connections };
   const price = { input_usd_per_million: '1', output_usd_per_million: '10', context_tokens: 1_000 };
   for (const [model, more] of [
@@ -23,7 +22,6 @@ beforeAll(async () => {
     expect(status).toBeLessThan(300);
   }
 });
-afterAll(() => gateway.close());
 beforeEach(() => {
   gateway.world.clock.advanceSeconds(1);
   gateway.provider.requests.length = 0;

@@ -1,19 +1,17 @@
 /** A call is priced by the model that its response names, and counted as the model that was called. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { connectionTo, type GatewayWorld, useGatewayWorld } from '../../test/support/gateway-world.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let usual: GatewayWorld['connections'];
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   usual = gateway.connections;
   await price('served-big', '10', '100');
   gateway.provider.outputOf = () => 30;
 });
-afterAll(() => gateway.close());
 beforeEach(() => gateway.world.clock.advanceSeconds(1));
 afterEach(async () => {
   gateway.connections = usual;

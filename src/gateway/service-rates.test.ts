@@ -1,9 +1,9 @@
 /** The hold and the cost of a call depend on its service: tier, region, cache and searches, as requested and as reported. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { connectionTo, type GatewayWorld, useGatewayWorld } from '../../test/support/gateway-world.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let usual: Pick<GatewayWorld, 'connections' | 'settings'>;
 
 const served = {
@@ -20,7 +20,6 @@ const served = {
 };
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   usual = { connections: gateway.connections, settings: gateway.settings };
   for (const [model, provider] of [
     ['served', 'openai'],
@@ -34,7 +33,6 @@ beforeAll(async () => {
     expect(status).toBeLessThan(300);
   }
 });
-afterAll(() => gateway.close());
 beforeEach(() => {
   gateway.world.clock.advanceSeconds(1);
   gateway.provider.requests.length = 0;

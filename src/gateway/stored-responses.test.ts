@@ -1,17 +1,16 @@
 /** A stored response belongs to the member of the key that created it, or to the organization if the key has no member. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg } from '../../test/harness.ts';
 import { eventually } from '../../test/support/eventually.ts';
-import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { connectionTo, createGatewayWorld, useGatewayWorld } from '../../test/support/gateway-world.ts';
 import { engine, makePlace } from '../../test/support/test-database.ts';
 import type { OrgRole } from '../contract/scopes.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let keys: Record<'anna' | 'annasOther' | 'ben' | 'service' | 'admin' | 'foreign', string>;
 let other: TestOrg;
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   other = await gateway.world.createOrg();
   const mint = async (org: TestOrg, role: OrgRole, member?: string) => {
     const attribution = member === undefined ? {} : { attribution: { member_id: member } };
@@ -26,7 +25,6 @@ beforeAll(async () => {
     foreign: await mint(other, 'owner'),
   };
 });
-afterAll(() => gateway.close());
 
 let created = 0;
 beforeEach(() => {

@@ -12,19 +12,18 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
 import { formatSamples } from '../../test/support/format-samples.ts';
-import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { connectionTo, useGatewayWorld } from '../../test/support/gateway-world.ts';
 import { sampleWithSeed, seedsOf } from '../../test/support/seeds.ts';
 import type { Fields } from '../kernel/providers/fields.ts';
 import { allFormats, type FormatName } from '../kernel/providers/formats.ts';
 
 const outputTokens = 5;
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let replay: Server;
 /** The next response of the provider. */
 let next: { readonly chunks: readonly Buffer[]; readonly headers: Record<string, string> };
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   // Letters of one to four bytes.
   gateway.provider.wordOf = (index) => ['hello ', 'wörld ', '世界 ', '😀 ', '\n'][index % 5] as string;
   gateway.provider.outputOf = () => outputTokens;
@@ -43,10 +42,9 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${(replay.address() as AddressInfo).port}`;
   gateway.connections = [connectionTo(url), connectionTo(url, 'anthropic')];
 });
-afterAll(async () => {
+afterAll(() => {
   replay.closeAllConnections();
   replay.close();
-  await gateway.close();
 });
 beforeEach(() => {
   gateway.world.clock.advanceSeconds(1);

@@ -1,13 +1,13 @@
 import { setTimeout } from 'node:timers/promises';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { useGatewayWorld } from '../../test/support/gateway-world.ts';
 import { noUsage } from '../kernel/providers/call-usage.ts';
 import { callFormats } from '../kernel/providers/formats.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let openai: OpenAI;
 let anthropic: Anthropic;
 
@@ -19,7 +19,6 @@ const schema = { type: 'object' as const, properties: { q: { type: 'string' } } 
 const longInput = JSON.stringify({ q: 'x'.repeat(9_000) });
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   gateway.settings = { ...gateway.settings, hold: 'expected' };
   openai = new OpenAI({ baseURL: `${gateway.url}/openai/v1`, apiKey: gateway.key, maxRetries: 0 });
   anthropic = new Anthropic({ baseURL: `${gateway.url}/anthropic`, apiKey: gateway.key, maxRetries: 0 });
@@ -29,7 +28,6 @@ beforeAll(async () => {
     await anthropic.messages.create(message);
   }
 });
-afterAll(() => gateway.close());
 beforeEach(async () => {
   gateway.world.clock.advanceSeconds(1);
   gateway.provider.fault = undefined;

@@ -1,19 +1,17 @@
 /** Calls whose usage the provider does not report: they are posted as an upper bound, never below what the provider bills. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { connectionTo, createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { connectionTo, type GatewayWorld, useGatewayWorld } from '../../test/support/gateway-world.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let usual: Pick<GatewayWorld, 'connections' | 'settings'>;
 const sockets: Socket[] = [];
 
-beforeAll(async () => {
-  gateway = await createGatewayWorld();
+beforeAll(() => {
   usual = { connections: gateway.connections, settings: gateway.settings };
 });
-afterAll(() => gateway.close());
 beforeEach(() => {
   gateway.world.clock.advanceSeconds(1);
   const { provider } = gateway;

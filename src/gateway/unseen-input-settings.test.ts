@@ -1,13 +1,12 @@
 /** Input that cannot be counted: held, with the reason in the message of a denial, or refused. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { createGatewayWorld, type GatewayWorld } from '../../test/support/gateway-world.ts';
+import { type GatewayWorld, useGatewayWorld } from '../../test/support/gateway-world.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let usual: GatewayWorld['settings'];
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   usual = gateway.settings;
   for (const [model, more] of [
     ['gpt-seen', { units: { web_search: '0.01', file_search: '0.01', code_interpreter: '0.01' } }],
@@ -26,7 +25,6 @@ beforeAll(async () => {
     expect(status).toBeLessThan(300);
   }
 });
-afterAll(() => gateway.close());
 beforeEach(() => {
   gateway.world.clock.advanceSeconds(1);
   gateway.provider.requests.length = 0;

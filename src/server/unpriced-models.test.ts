@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../test/harness.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { useOrg, useWorld, type World } from '../../test/harness.ts';
 import { createPrices } from '../capabilities/spend/models/index.ts';
 import { createCallPrices } from '../capabilities/spend/unpriced-models/index.ts';
 import { createFailOpenDecisions, createLastKnownPrices } from '../edge/index.ts';
@@ -11,19 +11,16 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { createIds } from '../platform/ids.ts';
 import { createLog } from '../platform/log.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld({ SVC_HTTP_FAST_PATH: 'true' });
+const org = useOrg(world);
 let policyId: string;
 beforeAll(async () => {
-  world = await createWorld({ SVC_HTTP_FAST_PATH: 'true' });
-  org = await world.createOrg();
   const { json } = await world.request('PUT', `/v1/orgs/${org.id}/unpriced-policy`, {
     key: org.ownerKey,
     body: { on_unpriced: 'hold_default', input_usd_per_million: '10', output_usd_per_million: '40' },
   });
   policyId = json.id;
 });
-afterAll(() => world.close());
 
 const body = { model: 'home-grown-1', input_tokens: 1_000, max_output_tokens: 1_000 };
 

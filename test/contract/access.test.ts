@@ -2,12 +2,12 @@
  * Every route rejects callers without access with exactly the documented error, in the documented order, before it
  * reads the body.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { grantableScopes } from '../../src/capabilities/access/support/schema.ts';
 import { orgRoles, type Scope, scopes } from '../../src/contract/scopes.ts';
 import { generateKey } from '../../src/platform/http/routes/key-format.ts';
 import type { Route } from '../../src/platform/http/routes/route.ts';
-import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { type TestOrg, useWorld } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { pendingPriceChange } from '../support/price-updates.ts';
 import { signIn } from '../support/sign-in.ts';
@@ -17,7 +17,12 @@ const routes = declaredRoutes();
 const guarded = routes.filter(({ access }) => access.kind !== 'public');
 const name = ({ method, path }: Route) => `${method} ${path}`;
 
-let world: World;
+// These tests send hundreds of invalid keys from one address.
+const world = useWorld({
+  SVC_AUTH_BACKOFF_ATTEMPTS: '1000000',
+  SVC_SMTP_URL: 'smtp://localhost:9',
+  SVC_SMTP_FROM: 'purser@example.com',
+});
 let home: TestOrg;
 let foreign: TestOrg;
 let suspended: TestOrg;
@@ -29,12 +34,6 @@ let expiredKey: string;
 let futureKey: string;
 
 beforeAll(async () => {
-  // These tests send hundreds of invalid keys from one address.
-  world = await createWorld({
-    SVC_AUTH_BACKOFF_ATTEMPTS: '1000000',
-    SVC_SMTP_URL: 'smtp://localhost:9',
-    SVC_SMTP_FROM: 'purser@example.com',
-  });
   [home, foreign, suspended] = [await world.createOrg(), await world.createOrg(), await world.createOrg()];
   own = await resourcesOf(home);
   theirs = await resourcesOf(foreign);
@@ -48,7 +47,6 @@ beforeAll(async () => {
   futureKey = (await world.mintKey(home, 'owner', scopes, { not_before: inSeconds(1_000) })).secret;
   world.clock.advanceSeconds(10);
 });
-afterAll(() => world.close());
 
 /** Returns the id of a resource for each path parameter. Throws if a path parameter of a route is missing here. */
 async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {

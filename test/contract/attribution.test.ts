@@ -1,15 +1,13 @@
 /** The attribution of a key applies wherever a request takes its fields: defaults, locks, replays and settlements. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { attributionFields } from '../../src/contract/attribution.ts';
 import { DatabaseUnavailable } from '../../src/platform/db/database.ts';
-import { createWorld, type TestAnswer, type TestOrg, type World } from '../harness.ts';
+import { createWorld, type TestAnswer, useOrg, useWorld } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world);
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
   await world.request('PUT', `/v1/admin/models/routed`, {
     key: world.operatorKey,
     body: { input_usd_per_million: '1', output_usd_per_million: '1' },
@@ -18,7 +16,6 @@ beforeAll(async () => {
   expect((await asOwner('PUT', 'routing-policy', policy)).status).toBe(200);
   await asOwner('POST', 'evals', { suite: 's', model: 'routed', score: 1, samples: 100 });
 });
-afterAll(() => world.close());
 
 const asOwner = (method: string, path: string, body?: object) =>
   world.request(method, `/v1/orgs/${org.id}/${path}`, {

@@ -1,19 +1,14 @@
 /** Provokes each error code of the contract with an HTTP request. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type ErrorCode, errorCatalog, errorCodes } from '../../src/contract/errors.ts';
-import { createWorld, type TestAnswer, type TestOrg, type World } from '../harness.ts';
+import { createWorld, type TestAnswer, type TestOrg, useOrg, useWorld } from '../harness.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld({
-    SVC_BODY_LIMIT_BYTES: '2000',
-    SVC_AUTH_BACKOFF_ATTEMPTS: '3',
-    SVC_REGION: 'eu',
-  });
-  org = await world.createOrg();
+const world = useWorld({
+  SVC_BODY_LIMIT_BYTES: '2000',
+  SVC_AUTH_BACKOFF_ATTEMPTS: '3',
+  SVC_REGION: 'eu',
 });
-afterAll(() => world.close());
+const org = useOrg(world);
 
 const own = (key: string, more: object = {}) => world.request('GET', `/v1/orgs/${org.id}`, { key, ...more });
 const create = (body: unknown, headers: Record<string, string> = {}) =>

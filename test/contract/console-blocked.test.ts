@@ -1,17 +1,14 @@
 /** Blocked requests, limits and the overview of the console, without a browser: what each visitor sees, and the forms. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { useOrg, useWorld } from '../harness.ts';
 import { cookieOf, postForm } from '../support/sign-in.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world, 'Northwind');
 let owner: string;
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg('Northwind');
   owner = await signedIn(org.ownerKey);
 });
-afterAll(() => world.close());
 
 async function signedIn(key: string): Promise<string> {
   return cookieOf(await postForm(world, '/console/login', { key }));

@@ -1,23 +1,20 @@
 /** Forms of the console: shown only to visitors who may use them, effective once, and without unrequested values. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { screens } from '../../src/console/screens.ts';
 import { type OrgRole, type Scope, scopes } from '../../src/contract/scopes.ts';
-import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { useOrg, useWorld } from '../harness.ts';
 import { createFixtures, createPendingWork, mailSettings } from '../support/console-fixtures.ts';
 import { followLinks } from '../support/console-links.ts';
 import { cookieOf, postForm } from '../support/sign-in.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld(mailSettings);
+const org = useOrg(world, 'Northwind');
 let cookie: string;
 beforeAll(async () => {
-  world = await createWorld(mailSettings);
-  org = await world.createOrg('Northwind');
   await createFixtures(world, org);
   await createPendingWork(world, org);
   cookie = await signedIn(org.ownerKey);
 });
-afterAll(() => world.close());
 
 const api = (method: string, path: string) =>
   world.request(method, `/v1/orgs/${org.id}${path}`, { key: org.ownerKey });

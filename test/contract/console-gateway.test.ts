@@ -1,17 +1,15 @@
 /** The gateway pages of the console: new keys with their snippets, calls in progress, and spend of each developer. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type Scope, scopes } from '../../src/contract/scopes.ts';
 import { eventually } from '../support/eventually.ts';
-import { createGatewayWorld, type GatewayWorld } from '../support/gateway-world.ts';
+import { useGatewayWorld } from '../support/gateway-world.ts';
 import { cookieOf, postForm } from '../support/sign-in.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let cookie: string;
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   cookie = await signedIn(gateway.org.ownerKey);
 });
-afterAll(() => gateway.close());
 
 async function signedIn(key: string): Promise<string> {
   return cookieOf(await postForm(gateway.world, '/console/login', { key }));

@@ -1,14 +1,12 @@
 /** Amounts on the pages of the console: none is invented, none is omitted, and each is labelled. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type Scope, scopes } from '../../src/contract/scopes.ts';
-import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { useOrg, useWorld } from '../harness.ts';
 import { cookieOf, postForm, signIn } from '../support/sign-in.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world, 'Northwind');
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg('Northwind');
   await api('PUT', '/spend-cap', { cap_usd: '50' });
   await api('POST', '/budgets', { name: 'All', scope_kind: 'org', period: 'month', limit_usd: '500' });
   const alertOnly = { scope_kind: 'department', scope_id: 'finance', enforcement: 'alert' };
@@ -16,7 +14,6 @@ beforeAll(async () => {
   await run({ cost_usd: '3', customer_id: 'acme', department: 'finance' });
   await run({ cost_usd: '17' });
 });
-afterAll(() => world.close());
 
 const api = (method: string, path: string, body?: object) =>
   world.request(method, `/v1/orgs/${org.id}${path}`, { key: org.ownerKey, ...(body && { body }) });

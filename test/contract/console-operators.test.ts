@@ -1,18 +1,15 @@
 /** The pages of operators: organizations with their figures, health, audit log, retention, and the way into a console. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { scopes } from '../../src/contract/scopes.ts';
-import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { useOrg, useWorld } from '../harness.ts';
 import { cookieOf, postForm } from '../support/sign-in.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world, 'Northwind');
 let cookie: string;
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg('Northwind');
   cookie = cookieOf(await postForm(world, '/console/login', { key: world.operatorKey }));
 });
-afterAll(() => world.close());
 
 const open = (path: string, as = cookie) => world.request('GET', path, { headers: { cookie: as } });
 const submit = (path: string, fields: Record<string, string> = {}) =>

@@ -1,21 +1,19 @@
 /** Long work of a page shows its progress, also without JavaScript, and never looks complete if it is not. */
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeAll, expect, test } from 'vitest';
 import { appendDated } from '../../src/capabilities/compliance/audit/audit.ts';
 import { lockChain } from '../../src/capabilities/compliance/audit/head-queries.ts';
 import { type AuditRow, entryOfRow } from '../../src/capabilities/compliance/audit/queries.ts';
 import { DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import type { FaultPoint } from '../../src/platform/faults.ts';
-import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { useOrg, useWorld } from '../harness.ts';
 import { cookieOf, formType, postForm, signIn } from '../support/sign-in.ts';
 import { subscribe } from '../support/webhooks.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world);
 let cookie: string;
 let url: string;
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
   ({ cookie } = await signIn(world, org.ownerKey, org.id));
   ({ url } = await world.listen());
   await api('POST', '/v1/runs/bulk?enforcement=record', {
@@ -45,7 +43,6 @@ async function fillAuditLog(): Promise<void> {
 afterEach(() => {
   world.fault = undefined;
 });
-afterAll(() => world.close());
 
 async function api(method: string, path: string, body?: object): Promise<void> {
   const { status, text } = await world.request(method, path, { key: org.ownerKey, ...(body && { body }) });

@@ -1,21 +1,18 @@
 /** The frame of the console: search, account menu, onboarding, and the page at the base URL. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { OrgRole, Scope } from '../../src/contract/scopes.ts';
-import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { useOrg, useWorld } from '../harness.ts';
 import { createFixtures, createPendingWork, mailSettings } from '../support/console-fixtures.ts';
 import { cookieOf, postForm } from '../support/sign-in.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld(mailSettings);
+const org = useOrg(world, 'Northwind');
 let cookie: string;
 beforeAll(async () => {
-  world = await createWorld(mailSettings);
-  org = await world.createOrg('Northwind');
   await createFixtures(world, org);
   await createPendingWork(world, org);
   cookie = await signedIn(org.ownerKey);
 });
-afterAll(() => world.close());
 
 const api = (method: string, path: string, body?: object) =>
   world.request(method, path.startsWith('/v1') ? path : `/v1/orgs/${org.id}${path}`, {

@@ -1,19 +1,16 @@
 /** Forms of webhooks, single sign-on, policies and limits: what they offer, suggest, explain and ask before an action. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { eventTypes } from '../../src/contract/events.ts';
 import { scopes } from '../../src/contract/scopes.ts';
-import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { useOrg, useWorld } from '../harness.ts';
 import { cookieOf, postForm } from '../support/sign-in.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
+const org = useOrg(world, 'Northwind');
 let cookie: string;
 beforeAll(async () => {
-  world = await createWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
-  org = await world.createOrg('Northwind');
   cookie = await signedIn(org.ownerKey);
 });
-afterAll(() => world.close());
 
 const signedIn = async (key: string) => cookieOf(await postForm(world, '/console/login', { key }));
 const open = (path: string, as = cookie) => world.request('GET', path, { headers: { cookie: as } });

@@ -1,22 +1,19 @@
 /**
  * Every page of the console is served, and none bypasses access control. Browser tests check what the pages look like.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { useOrg, useWorld } from '../harness.ts';
 import { createFixtures, mailSettings } from '../support/console-fixtures.ts';
 import { followLinks, pageTemplates, type Side } from '../support/console-links.ts';
 import { cookieOf, postForm, signIn } from '../support/sign-in.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld({ SVC_REGION: 'eu', ...mailSettings });
+const org = useOrg(world, 'Northwind');
 let cookie: string;
 beforeAll(async () => {
-  world = await createWorld({ SVC_REGION: 'eu', ...mailSettings });
-  org = await world.createOrg('Northwind');
   ({ cookie } = await signIn(world, org.ownerKey, org.id));
   await createFixtures(world, org);
 });
-afterAll(() => world.close());
 
 const api = (method: string, path: string, body?: object) =>
   world.request(method, `/v1/orgs/${org.id}${path}`, { key: org.ownerKey, ...(body && { body }) });

@@ -5,7 +5,7 @@ import { deprecationHeaders } from '../../src/contract/deprecation-headers.ts';
 import type { Deprecation } from '../../src/contract/deprecations.ts';
 import { DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import { dereferenced } from '../../src/platform/http/routes/openapi-references.ts';
-import { createWorld, type TestAnswer, type TestOrg, type World } from '../harness.ts';
+import { createWorld, type TestAnswer, type TestOrg, useWorld, type World } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { exchange, RawClient, rawRequest } from '../support/raw-socket.ts';
 
@@ -16,19 +16,17 @@ const committedOpenApi = JSON.parse(
   readFileSync(new URL('../../docs/generated/openapi.json', import.meta.url), 'utf8'),
 );
 
-let world: World;
+const world = useWorld({
+  SVC_DOCS_URL: docsUrl,
+  SVC_CORS_ORIGINS: origin,
+  SVC_BODY_LIMIT_BYTES: '2000',
+  SVC_AUTH_BACKOFF_ATTEMPTS: '1000000',
+});
 let org: TestOrg;
 let other: TestOrg;
 beforeAll(async () => {
-  world = await createWorld({
-    SVC_DOCS_URL: docsUrl,
-    SVC_CORS_ORIGINS: origin,
-    SVC_BODY_LIMIT_BYTES: '2000',
-    SVC_AUTH_BACKOFF_ATTEMPTS: '1000000',
-  });
   [org, other] = [await world.createOrg(), await world.createOrg()];
 });
-afterAll(() => world.close());
 
 const ordinary: Deprecation = {
   route: '/v1/orgs/{id}/budgets',

@@ -1,15 +1,10 @@
 /** Provokes each field error code of the contract over HTTP. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { formatMessage } from '../../src/contract/format-message.ts';
-import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { useOrg, useWorld } from '../harness.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrg(world);
 
 const json = 'application/json';
 const cases: [

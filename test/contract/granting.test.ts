@@ -3,28 +3,25 @@
  * has every scope when signed in, so a key with few scopes can create no members, no links and no way to sign in. Neither can
  * a key with locked attribution, because it is not locked for members.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type Scope, scopes } from '../../src/contract/scopes.ts';
-import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { useOrg, useWorld } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { cookieOf, postForm, signIn } from '../support/sign-in.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world);
 /** A key with the scopes of the routes below, and no others. */
 let narrowKey: string;
 let memberId: string;
 let widerKeyId: string;
 
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
   narrowKey = (await world.mintKey(org, 'owner', ['org:read', 'org:write', 'keys:read', 'keys:write']))
     .secret;
   memberId = (await asOwner('POST', 'members', { email: 'ada@example.com', role: 'owner' })).json.id;
   widerKeyId = (await world.mintKey(org, 'viewer', ['runs:read'])).id;
 });
-afterAll(() => world.close());
 
 type Headers = { readonly key: string } | { readonly headers: Record<string, string> };
 const send = (method: string, path: string, body: object | undefined, as: Headers) =>

@@ -1,17 +1,11 @@
 /** The response to a body full of errors lists them, up to a limit. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { expect, it } from 'vitest';
+import { useOrg, useWorld } from '../harness.ts';
 import { RawClient, rawRequest } from '../support/raw-socket.ts';
 
 const answerBytesMax = 2 ** 21;
-let world: World;
-let org: TestOrg;
-
-beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrg(world);
 
 async function put(raw: string) {
   const answer = await world.request('PUT', `/v1/orgs/${org.id}/ip-allow-list`, {

@@ -2,10 +2,10 @@
  * Every route that declares `Idempotency-Key` answers a repeated request with the same status and bytes and
  * `Idempotent-Replayed: true`, and rejects another body with 409.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { dereferenced } from '../../src/platform/http/routes/openapi-references.ts';
 import type { Route } from '../../src/platform/http/routes/route.ts';
-import { createWorld, engine, type TestAnswer, type TestOrg, type World } from '../harness.ts';
+import { engine, type TestAnswer, type TestOrg, useWorld } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { pendingPriceChange, priceUpdate } from '../support/price-updates.ts';
 import { signIn } from '../support/sign-in.ts';
@@ -15,17 +15,15 @@ const routes = declaredRoutes();
 /** The routes that should declare the header in OpenAPI; a test below checks that exactly these do. */
 const keyed = routes.filter(({ kind }) => kind === 'write');
 
-let world: World;
+const world = useWorld({ SVC_SMTP_URL: 'smtp://localhost:9', SVC_SMTP_FROM: 'purser@example.com' });
 let home: TestOrg;
 beforeAll(async () => {
-  world = await createWorld({ SVC_SMTP_URL: 'smtp://localhost:9', SVC_SMTP_FROM: 'purser@example.com' });
   home = await world.createOrg();
   await asOperator('PUT', `/v1/admin/models/${model}`, price);
   await asOwner('POST', '/evals', evalBody);
   await asOwner('PUT', '/routing-policy', routingPolicy);
   await asOwner('POST', '/policies', approvalPolicy);
 });
-afterAll(() => world.close());
 
 const model = 'idempotent';
 const price = { provider: 'a', input_usd_per_million: '1', output_usd_per_million: '1' };

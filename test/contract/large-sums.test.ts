@@ -1,14 +1,12 @@
 /** Amounts of runs fit into 64 bits, and their sums need not: no report of an organization is an error because of that. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { exampleRequests } from '../../src/docs/example-requests.ts';
 import { type OpenApi, operationsOf } from '../../src/docs/openapi.ts';
-import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { useOrg, useWorld } from '../harness.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld({ SVC_BENCHMARK_K_FLOOR: '5' });
+const org = useOrg(world);
 beforeAll(async () => {
-  world = await createWorld({ SVC_BENCHMARK_K_FLOOR: '5' });
-  org = await world.createOrg();
   const key = org.ownerKey;
   const cap = { cap_usd: '1', enforcement: 'alert' };
   await world.request('PUT', `/v1/orgs/${org.id}/spend-cap`, { key, body: cap });
@@ -45,7 +43,6 @@ beforeAll(async () => {
     await world.request('POST', '/v1/runs', { key, body: { ...runs[n], started_at: undefined } });
   }
 });
-afterAll(() => world.close());
 
 /** Except the list of customers: its published schema has at most ten digits, so that the harness rejects larger totals. */
 test('every report of an organization is answered', async () => {

@@ -1,19 +1,15 @@
 /** Every denial about money over HTTP, with all details; and allowed amounts, exact to the nanodollar. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestAnswer, type TestOrg, type World } from '../harness.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type TestAnswer, type TestOrg, useWorld } from '../harness.ts';
 import { rounds } from '../support/rounds.ts';
 
-let world: World;
+const world = useWorld();
 let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
 beforeEach(async () => {
   org = await world.createOrg();
   // In this time zone the start of a day, a week or a month has an offset from UTC.
   await ours('PATCH', '', { timezone: 'Europe/Berlin' });
 });
-afterAll(() => world.close());
 
 const send = (method: string, path: string, body?: object) =>
   world.request(method, path, { key: org.ownerKey, ...(body !== undefined && { body }) });

@@ -1,22 +1,20 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { errorCatalog } from '../../src/contract/errors.ts';
 import { possibleErrors } from '../../src/platform/http/routes/openapi.ts';
 import { dereferenced } from '../../src/platform/http/routes/openapi-references.ts';
-import { createWorld, type World } from '../harness.ts';
+import { useWorld } from '../harness.ts';
 
-let world: World;
+const world = useWorld();
 // biome-ignore lint/suspicious/noExplicitAny: the document is what is under test.
 let document: any;
 // biome-ignore lint/suspicious/noExplicitAny: the same document without shared schemas and responses.
 let inlined: any;
 beforeAll(async () => {
-  world = await createWorld();
   document = (await world.request('GET', '/v1/openapi.json')).json;
   inlined = dereferenced(document);
 });
-afterAll(() => world.close());
 
 interface Content {
   readonly content?: Readonly<Record<string, { readonly schema: object }>>;

@@ -1,22 +1,15 @@
 /** Request rates of an org, over HTTP. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { insertLimit, type LimitRow, newLimit } from '../../src/ledger/limits/limits.ts';
 import { routeClass } from '../../src/ledger/limits/request-rates.ts';
-import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { createWorld, type TestOrg, useOrgPerTest, useWorld } from '../harness.ts';
 import { eventually } from '../support/eventually.ts';
 import { endAllRedis, findRedis, startRedis } from '../support/redis.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
-beforeEach(async () => {
-  org = await world.createOrg();
-});
-afterAll(async () => {
+const world = useWorld();
+const org = useOrgPerTest(world);
+afterAll(() => {
   endAllRedis();
-  await world.close();
 });
 
 async function setReadRpm({ id }: TestOrg, readRpm: number | null, on = world): Promise<void> {

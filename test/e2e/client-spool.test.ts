@@ -9,10 +9,10 @@ import { buildModules } from '../../packages/client/build.mjs';
 import { createPurser } from '../../packages/client/src/node.ts';
 import { endAllProcesses, spawnNode } from '../support/child-process.ts';
 import { eventually } from '../support/eventually.ts';
-import { createGatewayWorld, type GatewayWorld } from '../support/gateway-world.ts';
+import { useGatewayWorld } from '../support/gateway-world.ts';
 import { rounds } from '../support/rounds.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let directory: string;
 let proxy: Server;
 let key: string;
@@ -22,7 +22,6 @@ let mode: 'lost' | 'unanswered' | 'answered' = 'answered';
 let settlements = 0;
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   ({ secret: key } = await gateway.world.mintKey(gateway.org, 'member', ['edge:decide', 'runs:write']));
   directory = mkdtempSync(join(tmpdir(), 'purser-client-'));
   await buildModules(join(directory, 'client'));
@@ -33,7 +32,6 @@ afterAll(async () => {
   await endAllProcesses();
   proxy.closeAllConnections();
   proxy.close();
-  await gateway.close();
   rmSync(directory, { recursive: true, force: true });
 });
 

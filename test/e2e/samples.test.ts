@@ -13,21 +13,20 @@ import { decisionSnippets, reportingSnippets } from '../../src/contract/decision
 import { exampleRequests } from '../../src/docs/example-requests.ts';
 import { type OpenApi, type Operation, operationsOf } from '../../src/docs/openapi.ts';
 import { type Samples, samplesOf } from '../../src/docs/samples.ts';
-import { createWorld, engine, type World } from '../harness.ts';
+import { engine, useWorld } from '../harness.ts';
 import { exampleOf } from '../support/recorded-examples.ts';
 import { createSampleWorld, prepareSample, type SampleWorld } from '../support/sample-requests.ts';
 
 const run = promisify(execFile);
-let world: World;
+const world = useWorld({
+  SVC_BENCHMARK_K_FLOOR: '5',
+  SVC_SMTP_URL: 'smtp://localhost:9',
+  SVC_SMTP_FROM: 'purser@example.com',
+});
 let sample: SampleWorld;
 let operations: Operation[];
 let directory: string;
 beforeAll(async () => {
-  world = await createWorld({
-    SVC_BENCHMARK_K_FLOOR: '5',
-    SVC_SMTP_URL: 'smtp://localhost:9',
-    SVC_SMTP_FROM: 'purser@example.com',
-  });
   sample = await createSampleWorld(world);
   const { json } = await world.request('GET', '/v1/openapi.json');
   // PostgreSQL needs no snapshots, so the operation always rejects there.
@@ -36,8 +35,7 @@ beforeAll(async () => {
   );
   directory = mkdtempSync(join(tmpdir(), 'purser-samples-'));
 });
-afterAll(async () => {
-  await world.close();
+afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 

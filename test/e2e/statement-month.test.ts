@@ -2,9 +2,9 @@
  * A month of runs with calls around Purser, wrong prices and unsettled calls mixed in: the comparison finds each cause exactly, and
  * after the reconciliation the ledger equals the statement. The bench `statement-month` does it with a million runs, and measures it.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { formatUsd } from '../../src/kernel/money.ts';
-import { createWorld, seededBytes, type TestOrg, type World } from '../harness.ts';
+import { seededBytes, useOrg, useWorld } from '../harness.ts';
 import { rounds } from '../support/rounds.ts';
 import { type OpenAiCost, type OpenAiUsage, openAiPages } from '../support/statement-files.ts';
 
@@ -17,14 +17,9 @@ const inputRate = 2_500;
 const outputRate = 10_000;
 const heldUsd = '0.05';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
-  await send('PATCH', `/v1/orgs/${org.id}`, { on_unsettled: 'post_held' });
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrg(world);
+beforeAll(() => send('PATCH', `/v1/orgs/${org.id}`, { on_unsettled: 'post_held' }));
 
 async function send(method: string, path: string, body?: unknown) {
   const answer = await world.request(method, path, {

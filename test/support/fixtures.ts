@@ -16,7 +16,9 @@ export function forwardTo<T extends object>(current: () => T | undefined): T {
   const existing = () => {
     const object = current();
     if (object === undefined) {
-      throw new Error('Used before its hook has run: use it in tests, and in hooks that are declared after it.');
+      throw new Error(
+        'Used before its hook has run: use it in tests, and in hooks that are declared after it.',
+      );
     }
     return object;
   };

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
+import { afterEach, beforeAll, expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../test/harness.ts';
 import { operations } from './generated/operations.ts';
 import {
   createPurser,
@@ -13,8 +13,8 @@ import {
   PurserTimeoutError,
 } from './index.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world);
 let url: string;
 let purser: Purser;
 /** Requests that reached the service or its stand-in: method, path and idempotency key. */
@@ -35,13 +35,10 @@ const envelope = (status: number, code: string, headers: Record<string, string> 
   );
 
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
   ({ url } = await world.listen());
   // No test is about its duration.
   purser = createPurser({ url, key: org.ownerKey, fetch: counted, requestTimeoutMs: 600_000 });
 });
-afterAll(() => world.close());
 afterEach(() => {
   sent.length = 0;
   fault = undefined;

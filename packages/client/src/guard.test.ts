@@ -1,11 +1,11 @@
 /** `guard`, `withRun` and the fail modes, against a running service. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { spawnNode } from '../../../test/support/child-process.ts';
-import { createGatewayWorld, type GatewayWorld } from '../../../test/support/gateway-world.ts';
+import { useGatewayWorld } from '../../../test/support/gateway-world.ts';
 import { createPurser, type Purser, PurserApiError, type PurserOptions } from './node.ts';
 import type { FailedOperation } from './settlements.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let key: string;
 let purser: Purser;
 const failed: FailedOperation[] = [];
@@ -29,12 +29,10 @@ function client(options: PurserOptions = {}): Purser {
 }
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   const scopes = ['edge:decide', 'runs:write', 'runs:backfill'] as const;
   ({ secret: key } = await gateway.world.mintKey(gateway.org, 'admin', scopes));
   purser = client();
 });
-afterAll(() => gateway.close());
 beforeEach(async () => {
   gateway.world.clock.advanceSeconds(1);
   await gateway.cap('1000');

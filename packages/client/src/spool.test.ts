@@ -2,13 +2,13 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { createGatewayWorld, type GatewayWorld } from '../../../test/support/gateway-world.ts';
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { useGatewayWorld } from '../../../test/support/gateway-world.ts';
 import { createDiskSpool } from './disk-spool.ts';
 import { createPurser, type Purser, type PurserOptions, SpoolFullError } from './node.ts';
 import type { ClientErrorContext } from './settlements.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let key: string;
 let directory: string;
 let isAway = false;
@@ -44,10 +44,8 @@ const recorded = async (externalId: string) =>
   (await gateway.runs()).filter(({ external_id }) => external_id === externalId);
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   ({ secret: key } = await gateway.world.mintKey(gateway.org, 'member', ['edge:decide', 'runs:write']));
 });
-afterAll(() => gateway.close());
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'purser-spool-'));
 });

@@ -4,14 +4,9 @@
  */
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
-import {
-  createGatewayWorld,
-  expectBilled,
-  type GatewayWorld,
-  type RunSummary,
-} from '../../../test/support/gateway-world.ts';
+import { expectBilled, type RunSummary, useGatewayWorld } from '../../../test/support/gateway-world.ts';
 import {
   type Call,
   calls,
@@ -24,7 +19,7 @@ import {
 } from '../../../test/support/sdk-calls.ts';
 import { createPurser, type Purser } from './node.ts';
 
-let gateway: GatewayWorld;
+const gateway = useGatewayWorld();
 let purser: Purser;
 let wrapped: Sdks;
 let direct: Sdks;
@@ -40,7 +35,6 @@ function sdks(): Sdks {
 }
 
 beforeAll(async () => {
-  gateway = await createGatewayWorld();
   const { secret: key } = await gateway.world.mintKey(gateway.org, 'member', ['edge:decide', 'runs:write']);
   purser = createPurser({
     url: gateway.url,
@@ -54,7 +48,6 @@ beforeAll(async () => {
   const { openai, anthropic } = sdks();
   wrapped = { openai: purser.wrap(openai), compat: purser.wrap(openai), anthropic: purser.wrap(anthropic) };
 });
-afterAll(() => gateway.close());
 beforeEach(async () => {
   gateway.world.clock.advanceSeconds(1);
   await gateway.cap('1000');

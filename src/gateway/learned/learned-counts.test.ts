@@ -1,19 +1,13 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
+import { expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../test/harness.ts';
 import { eventually } from '../../../test/support/eventually.ts';
 import { createGatewayWorld } from '../../../test/support/gateway-world.ts';
 import { createLearnedCounts } from './learned-counts.ts';
 import { countsStore } from './queries.ts';
 
-let world: World;
-let org: TestOrg;
-
-beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrg(world);
 
 const log = pino({ level: 'silent' });
 const shape = { buckets: 4, samplesMax: 100 };

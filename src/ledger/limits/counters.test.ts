@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../test/harness.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../test/harness.ts';
 import { Random } from '../../../test/support/ledger-values.ts';
 import { type Limit, units, WILDCARD } from '../../kernel/limits.ts';
 import { formatUsd } from '../../kernel/money.ts';
@@ -19,12 +19,10 @@ interface Entry {
   readonly customer_id: string | null;
 }
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world);
 let entries: Entry[];
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
   const nowMs = world.clock.now().getTime();
   // Some near midnight in UTC, where parts of windows meet.
   const instants = Array.from({ length: 600 }, () => {
@@ -58,7 +56,6 @@ beforeAll(async () => {
   );
   expect(entries).toHaveLength(620);
 });
-afterAll(() => world.close());
 
 const limit: Limit = {
   id: 'bud_none',

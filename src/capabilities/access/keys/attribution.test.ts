@@ -1,15 +1,10 @@
 /** Attribution of keys over HTTP: creating, changing, rotating, listing, and who may give which values. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestAnswer, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type TestAnswer, useOrg, useWorld } from '../../../../test/harness.ts';
 import { cookieOf, postForm } from '../../../../test/support/sign-in.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrg(world);
 
 type Auth = { readonly key: string } | { readonly headers: Record<string, string> };
 

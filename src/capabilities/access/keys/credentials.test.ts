@@ -1,6 +1,6 @@
 /** Fail open: the keys that are accepted while the database is unavailable. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { createNotificationsReceived } from '../../../../test/support/notifications-received.ts';
 import {
@@ -13,20 +13,18 @@ import { type Credentials, createCredentials } from './credentials.ts';
 
 const address = '192.0.2.1';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrgPerTest(world);
 let credentials: Credentials;
 let isAway: boolean;
 let notificationsHealthy: boolean;
 let listeners: NotificationListener[];
 let notificationsReceived: () => Promise<void>;
 
-beforeAll(async () => {
-  world = await createWorld();
+beforeAll(() => {
   notificationsReceived = createNotificationsReceived(world.db);
 });
-beforeEach(async () => {
-  org = await world.createOrg();
+beforeEach(() => {
   isAway = false;
   notificationsHealthy = true;
   listeners = [];
@@ -43,7 +41,6 @@ beforeEach(async () => {
   };
   credentials = createCredentials(db, { acceptLastKnown: true });
 });
-afterAll(() => world.close());
 
 async function revoke(id: string): Promise<void> {
   const path = `/v1/orgs/${org.id}/keys/${id}`;

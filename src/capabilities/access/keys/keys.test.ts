@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { scopes } from '../../../contract/scopes.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrg(world);
 
 const keys = (method: string, path: string, key: string, body?: unknown) =>
   world.request(method, `/v1/orgs/${org.id}/keys${path}`, { key, ...(body !== undefined && { body }) });

@@ -1,19 +1,14 @@
 /** Keys of earlier releases: a release that adds scopes must not take away the operations that require every scope. */
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { cookieOf, postForm } from '../../../../test/support/sign-in.ts';
 import { scopes, scopesUntil, stableScopeList } from '../../../contract/scopes.ts';
 import { generateKey } from '../../../platform/http/routes/key-format.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world);
 let number = 0;
-beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
 
 const first = scopesUntil(0);
 

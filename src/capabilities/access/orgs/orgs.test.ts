@@ -1,11 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type World } from '../../../../test/harness.ts';
+import { createWorld, useWorld, type World } from '../../../../test/harness.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = useWorld();
 
 const admin = (method: string, path: string, body?: unknown) =>
   world.request(method, `/v1/admin/orgs${path}`, {

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { createWorld, useOrg, useWorld } from '../../../../test/harness.ts';
 import { cookieOf, formType, postForm, signIn } from '../../../../test/support/sign-in.ts';
 import { scopes } from '../../../contract/scopes.ts';
 import { DatabaseUnavailable } from '../../../platform/db/database.ts';
@@ -7,13 +7,8 @@ import { AuthBackoff } from '../../../platform/http/pipeline/auth-backoff.ts';
 import type { Visit } from '../../../platform/http/routes/page.ts';
 import { type SignInDependencies, signInPages } from './pages.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld({ SVC_SESSION_IDLE_SECONDS: '3600', SVC_SESSION_MAX_SECONDS: '36000' });
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld({ SVC_SESSION_IDLE_SECONDS: '3600', SVC_SESSION_MAX_SECONDS: '36000' });
+const org = useOrg(world);
 
 const sessionsPath = () => `/v1/orgs/${org.id}/sessions`;
 const readOrg = (cookie: string, more: Record<string, string> = {}) =>

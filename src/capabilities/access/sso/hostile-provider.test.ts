@@ -1,6 +1,6 @@
 /** Identity providers that respond with bytes that no real provider sends, at each URL that a sign-in requests. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type World } from '../../../../test/harness.ts';
+import { useWorld } from '../../../../test/harness.ts';
 import { Browser } from '../../../../test/support/cookie-browser.ts';
 import {
   hostileAnswers,
@@ -9,16 +9,15 @@ import {
 } from '../../../../test/support/hostile-answers.ts';
 import { type OidcIdp, startOidcProvider } from '../../../../test/support/oidc-provider.ts';
 
-let world: World;
+const world = useWorld({
+  SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
+  SVC_AUTH_BACKOFF_ATTEMPTS: '1000',
+});
 let url: string;
 let loginUrl: string;
 let idp: OidcIdp;
 let uncaught: UncaughtErrors;
 beforeAll(async () => {
-  world = await createWorld({
-    SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
-    SVC_AUTH_BACKOFF_ATTEMPTS: '1000',
-  });
   ({ url } = await world.listen());
   world.baseUrl = url;
   const org = await world.createOrg();
@@ -36,7 +35,6 @@ beforeAll(async () => {
 afterAll(async () => {
   uncaught.stop();
   await idp.close();
-  await world.close();
 });
 
 const discovery = '/.well-known/openid-configuration';

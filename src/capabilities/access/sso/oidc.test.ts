@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { Browser } from '../../../../test/support/cookie-browser.ts';
 import {
   type Account,
@@ -11,27 +11,22 @@ import {
 } from '../../../../test/support/oidc-provider.ts';
 import { cookieOf, postForm, signIn } from '../../../../test/support/sign-in.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld({
+  SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
+  SVC_AUTH_BACKOFF_ATTEMPTS: '1000',
+});
+const org = useOrg(world);
 let slug: string;
 let url: string;
 let idp: OidcIdp;
 
 beforeAll(async () => {
-  world = await createWorld({
-    SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
-    SVC_AUTH_BACKOFF_ATTEMPTS: '1000',
-  });
   ({ url } = await world.listen());
   world.baseUrl = url;
-  org = await world.createOrg();
   slug = (await world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey })).json.slug;
   idp = await startOidcProvider(`${url}/sso/callback`, `${url}/sso/${slug}/callback`);
 });
-afterAll(async () => {
-  await idp.close();
-  await world.close();
-});
+afterAll(() => idp.close());
 afterEach(() => {
   idp.forge = undefined;
   idp.userinfo = undefined;

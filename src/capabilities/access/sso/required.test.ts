@@ -1,6 +1,6 @@
 /** Sign-ins that are in progress while the org changes how people sign in. */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createWorld, engine, type TestOrg, type World } from '../../../../test/harness.ts';
+import { engine, useOrg, useWorld } from '../../../../test/harness.ts';
 import { Browser } from '../../../../test/support/cookie-browser.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { waitingForLocks } from '../../../../test/support/lock-waits.ts';
@@ -8,27 +8,22 @@ import { type OidcIdp, startOidcProvider } from '../../../../test/support/oidc-p
 import { cookieOf, postForm } from '../../../../test/support/sign-in.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 
-let world: World;
+const world = useWorld({
+  SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
+  SVC_AUTH_BACKOFF_ATTEMPTS: '1000',
+});
+const org = useOrg(world);
 let url: string;
-let org: TestOrg;
 let slug: string;
 let idp: OidcIdp;
 let emails = 0;
 beforeAll(async () => {
-  world = await createWorld({
-    SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
-    SVC_AUTH_BACKOFF_ATTEMPTS: '1000',
-  });
   ({ url } = await world.listen());
   world.baseUrl = url;
-  org = await world.createOrg();
   slug = (await owner('GET', '')).json.slug;
   idp = await startOidcProvider(`${url}/sso/callback`);
 });
-afterAll(async () => {
-  await idp.close();
-  await world.close();
-});
+afterAll(() => idp.close());
 afterEach(() => {
   vi.restoreAllMocks();
   world.fault = undefined;

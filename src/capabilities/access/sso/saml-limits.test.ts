@@ -1,22 +1,20 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { Browser } from '../../../../test/support/cookie-browser.ts';
 import { type SamlIdp, startSamlIdp } from '../../../../test/support/saml-idp.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld({
+  SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
+  SVC_AUTH_BACKOFF_ATTEMPTS: '2',
+});
+const org = useOrg(world);
 let slug: string;
 let url: string;
 let idp: SamlIdp;
 
 beforeAll(async () => {
-  world = await createWorld({
-    SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
-    SVC_AUTH_BACKOFF_ATTEMPTS: '2',
-  });
   ({ url } = await world.listen());
   world.baseUrl = url;
-  org = await world.createOrg();
   slug = (await world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey })).json.slug;
   idp = await startSamlIdp(async () => (await fetch(`${url}/saml/${slug}/metadata`)).text());
   const { entityId, ssoUrl, certificate } = idp;
@@ -26,10 +24,7 @@ beforeAll(async () => {
   });
   expect(put.status, put.text).toBe(200);
 });
-afterAll(async () => {
-  await idp.close();
-  await world.close();
-});
+afterAll(() => idp.close());
 
 const browser = new Browser();
 

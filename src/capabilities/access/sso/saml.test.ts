@@ -1,23 +1,21 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { Browser, type BrowserAnswer } from '../../../../test/support/cookie-browser.ts';
 import { type SamlIdp, sha1, startSamlIdp } from '../../../../test/support/saml-idp.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld({
+  SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
+  SVC_AUTH_BACKOFF_ATTEMPTS: '1000',
+});
+const org = useOrg(world);
 let slug: string;
 let url: string;
 let idp: SamlIdp;
 const metadata = async () => (await fetch(`${url}/saml/${slug}/metadata`)).text();
 
 beforeAll(async () => {
-  world = await createWorld({
-    SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
-    SVC_AUTH_BACKOFF_ATTEMPTS: '1000',
-  });
   ({ url } = await world.listen());
   world.baseUrl = url;
-  org = await world.createOrg();
   slug = (await world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey })).json.slug;
   idp = await startSamlIdp(metadata);
   const put = await world.request('PUT', `/v1/orgs/${org.id}/sso`, {
@@ -33,10 +31,7 @@ beforeAll(async () => {
   expect(put.status, put.text).toBe(200);
   expect(put.json).toMatchObject({ kind: 'saml', acs_url: `${url}/saml/${slug}/acs`, client_id: null });
 });
-afterAll(async () => {
-  await idp.close();
-  await world.close();
-});
+afterAll(() => idp.close());
 afterEach(() => {
   Object.assign(idp, { says: {}, rewrite: undefined, tamper: undefined, signs: true, isStranger: false });
   idp.signatureAlgorithm = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256';

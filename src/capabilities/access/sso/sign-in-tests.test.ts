@@ -1,6 +1,6 @@
 /** Tests of single sign-on, with a real OpenID provider and a real SAML identity provider. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { Browser } from '../../../../test/support/cookie-browser.ts';
 import {
   type Account,
@@ -10,21 +10,19 @@ import {
 } from '../../../../test/support/oidc-provider.ts';
 import { type SamlIdp, sha1, startSamlIdp } from '../../../../test/support/saml-idp.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld({
+  SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
+  SVC_AUTH_BACKOFF_ATTEMPTS: '1000',
+});
+const org = useOrg(world);
 let slug: string;
 let url: string;
 let oidc: OidcIdp;
 let saml: SamlIdp;
 
 beforeAll(async () => {
-  world = await createWorld({
-    SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
-    SVC_AUTH_BACKOFF_ATTEMPTS: '1000',
-  });
   ({ url } = await world.listen());
   world.baseUrl = url;
-  org = await world.createOrg();
   slug = (await owner('GET', '')).json.slug;
   oidc = await startOidcProvider(`${url}/sso/callback`, `${url}/sso/${slug}/callback`);
   saml = await startSamlIdp(async () => (await fetch(`${url}/saml/${slug}/metadata`)).text());
@@ -32,7 +30,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await oidc.close();
   await saml.close();
-  await world.close();
 });
 afterEach(async () => {
   oidc.forge = undefined;

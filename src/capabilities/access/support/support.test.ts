@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import type { Scope } from '../../../contract/scopes.ts';
 import { scopes } from '../../../contract/scopes.ts';
 import { generateKey } from '../../../platform/http/routes/key-format.ts';
 import { createTokenLookups } from '../keys/index.ts';
 import { createImpersonation, type ImpersonationDependencies } from './impersonation.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrg(world);
 
 const inHours = (hours: number) => new Date(world.clock.now().getTime() + hours * 3_600_000).toISOString();
 const admin = (method: string, path: string, body?: object) =>

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { DatabaseUnavailable } from '../../../platform/db/database.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { createLog } from '../../../platform/log.ts';
 import { type Attempt, type Attempts, createAttempts } from './attempts.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrg(world);
 
 /** Returns attempts on a database that can be made unavailable. */
 function attemptsOn(state: { isAway: boolean }): Attempts {

@@ -1,22 +1,17 @@
 /** Tampering is detected by the authenticated head of a chain, without a kept checkpoint. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { createLog } from '../../../platform/log.ts';
 import { openChainHeads } from './chain-heads.ts';
 import { checkExport } from './export-check.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
+const world = useWorld();
+const org = useOrgPerTest(world);
 beforeEach(async () => {
-  org = await world.createOrg();
   for (let n = 0; n < 4; n += 1) {
     await change(`Name ${n}`);
   }
 });
-afterAll(() => world.close());
 
 const change = (name: string) =>
   world.request('PATCH', `/v1/orgs/${org.id}`, { key: org.ownerKey, body: { name } });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { cefFaults, parseCef } from '../../../../test/support/cef-rules.ts';
 import { ocsfFaults } from '../../../../test/support/ocsf-rules.ts';
 import { postForm, signIn } from '../../../../test/support/sign-in.ts';
@@ -11,20 +11,17 @@ import type { DatedDraft } from './chain.ts';
 import { lockChain } from './head-queries.ts';
 
 const entries = 1_200;
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world);
 let url: string;
 /** The start of the log. Its entries are a minute apart. */
 let begin: Date;
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
   ({ url } = await world.listen());
   begin = world.clock.now();
   const drafts = Array.from({ length: entries - 2 }, (_, n) => draft(n + 3));
   await append(drafts);
 });
-afterAll(() => world.close());
 
 async function append(drafts: readonly DatedDraft[]): Promise<void> {
   await world.db.transaction(async (tx) =>

@@ -1,19 +1,17 @@
 /** Access to an export stream is checked again while the stream runs, because it can take hours. */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createWorld, seededBytes, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { seededBytes, useOrg, useWorld } from '../../../../test/harness.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { appendAudit } from './audit.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world);
 let url: string;
 let grantId: string;
 let token: string;
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
   ({ url } = await world.listen());
   // Fill several pages of the log.
   await world.db.transaction(async (tx) => {
@@ -22,7 +20,6 @@ beforeAll(async () => {
     await appendAudit(tx, { ids, heads: world.services.auditHeads }, org.id, drafts);
   });
 });
-afterAll(() => world.close());
 
 const draft = {
   actorKind: 'key',

@@ -1,8 +1,8 @@
 /** Reads of the log during concurrent appends, and while retention removes its oldest entries. */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, engine, seededBytes, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { engine, seededBytes, useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { waitingForLocks } from '../../../../test/support/lock-waits.ts';
 import { createIds, type Ids } from '../../../platform/ids.ts';
@@ -10,17 +10,12 @@ import { appendAudit, appendDated } from './audit.ts';
 import type { AuditDraft } from './chain.ts';
 import { lockChain } from './head-queries.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrgPerTest(world);
 let ids: Ids;
-beforeAll(async () => {
-  world = await createWorld();
+beforeAll(() => {
   ids = createIds(world.clock, seededBytes(7));
 });
-beforeEach(async () => {
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
 
 const logPath = (path: string) => `/v1/orgs/${org.id}/audit-log${path}`;
 const send = (method: string, path: string) => world.request(method, logPath(path), { key: org.ownerKey });

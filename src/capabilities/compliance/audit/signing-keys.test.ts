@@ -1,17 +1,12 @@
 /** Rotation of the signing key, and the operators' log. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { refusalOf } from '../../../../test/support/limits.ts';
 import { newPrivateKey, tokenSigner } from './signing.ts';
 import { openSigner } from './signing-keys.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrg(world);
 
 const asOperator = (method: string, path: string) =>
   world.request(method, `/v1/admin/${path}`, { key: world.operatorKey });

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, seededBytes, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { seededBytes, useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { appendDated } from './audit.ts';
 import { type AuditEntry, type ChainPosition, chained, chainStart, redactedDigest } from './chain.ts';
@@ -8,18 +8,13 @@ import { type AuditRow, entryOfRow } from './queries.ts';
 import { redactEntries } from './redaction.ts';
 import { tokenOpener } from './signing.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
+const world = useWorld();
+const org = useOrgPerTest(world);
 beforeEach(async () => {
-  org = await world.createOrg();
   for (let n = 0; n < 6; n += 1) {
     await change(`Name ${n}`);
   }
 });
-afterAll(() => world.close());
 
 const send = (method: string, path: string) =>
   world.request(method, `/v1/orgs/${org.id}/audit-log${path}`, { key: org.ownerKey });

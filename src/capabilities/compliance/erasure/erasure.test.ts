@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, engine, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { engine, type TestOrg, useOrg, useWorld } from '../../../../test/harness.ts';
 import { refusalOf } from '../../../../test/support/limits.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { recordChange, renamedPath } from '../audit/index.ts';
@@ -10,13 +10,8 @@ import { eraseAlerts } from './counter-keys.ts';
 /** Contains everything that JSON and SQL must escape. */
 const person = `zoë.o'neil+"7"\\x@example.com`;
 const inPath = encodeURIComponent(person);
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrg(world);
 
 const call = (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
   world.request(method, path, { key: org.ownerKey, headers, ...(body !== undefined && { body }) });

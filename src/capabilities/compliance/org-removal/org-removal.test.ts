@@ -1,15 +1,10 @@
 /** Removal of an org: only its revoked keys remain. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type World } from '../../../../test/harness.ts';
+import { expect, test } from 'vitest';
+import { useWorld } from '../../../../test/harness.ts';
 import { purgeRemovedOrgs } from './purge.ts';
 import { orgTables } from './queries.ts';
 
-let world: World;
-
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = useWorld();
 
 const remove = (orgId: string) =>
   world.request('DELETE', `/v1/admin/orgs/${orgId}`, { key: world.operatorKey });

@@ -4,7 +4,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { createWorld, type TestOrg, useWorld, type World } from '../../../../test/harness.ts';
 import { DatabaseUnavailable } from '../../../platform/db/database.ts';
 import { createForwardNonces } from './forward-nonces.ts';
 import { sign } from './signatures.ts';
@@ -23,7 +23,7 @@ interface Captured {
   readonly body: Buffer;
 }
 
-let us: World;
+const us = useWorld(settings('us', 'eu=http://127.0.0.1:9'));
 let eu: World;
 let usUrl: string;
 /** Between eu and us. Passes the directory on; a forwarded request is captured and not delivered. */
@@ -34,7 +34,6 @@ let org: TestOrg;
 const allowed = '203.0.113.7';
 
 beforeAll(async () => {
-  us = await createWorld(settings('us', 'eu=http://127.0.0.1:9'));
   ({ url: usUrl } = await us.listen());
   between = createServer(async (request, response) => {
     const body = await bytesOf(request);
@@ -64,7 +63,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await eu.close();
-  await us.close();
   between.close();
 });
 beforeEach(() => {

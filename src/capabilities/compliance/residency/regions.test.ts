@@ -1,7 +1,7 @@
 /** Two regions, each a service with its own database, on real sockets. */
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { createWorld, type TestOrg, useWorld, type World } from '../../../../test/harness.ts';
 import { checkAnswer } from '../../../../test/support/contract-check.ts';
 import { exchange } from '../../../../test/support/raw-socket.ts';
 import { type PeerSecrets, sign, signatureGoodForMs, verify } from './signatures.ts';
@@ -16,22 +16,18 @@ const settings = (region: string, peers: string) => ({
   SVC_AUTH_BACKOFF_ATTEMPTS: '1000',
 });
 
-let us: World;
+// Nothing listens on port 9, so forwarding from us to eu fails.
+const us = useWorld(settings('us', 'eu=http://127.0.0.1:9'));
 let eu: World;
 /** An org whose home region is us. */
 let org: TestOrg;
 beforeAll(async () => {
-  // Nothing listens on port 9, so forwarding from us to eu fails.
-  us = await createWorld(settings('us', 'eu=http://127.0.0.1:9'));
   const { url } = await us.listen();
   eu = await createWorld(settings('eu', `us=${url},ap=http://127.0.0.1:9`));
   org = await orgAtHome('us');
   await readDirectory();
 });
-afterAll(async () => {
-  await eu.close();
-  await us.close();
-});
+afterAll(() => eu.close());
 
 async function orgAtHome(region: string, mode = 'forward'): Promise<TestOrg> {
   const made = await us.createOrg();

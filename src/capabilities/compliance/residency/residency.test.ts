@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 import { createResidencyOf } from './index.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld({ SVC_REGION: 'eu' });
-});
-afterAll(() => world.close());
+const world = useWorld({ SVC_REGION: 'eu' });
 
 const put = (org: TestOrg, body: object) =>
   world.request('PUT', `/v1/admin/orgs/${org.id}/residency`, { key: world.operatorKey, body });

@@ -1,17 +1,12 @@
 /** Deletions that fail, and the retention of the operators' log. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { invalid, refusalOf } from '../../../../test/support/limits.ts';
 import { retryAfterMs } from './job.ts';
 
 const dayMs = 86_400_000;
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrg(world);
 
 const call = (method: string, path: string, body?: object) =>
   world.request(method, `/v1/orgs/${org.id}${path}`, { key: org.ownerKey, ...(body && { body }) });

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 import { invalid, refusalOf } from '../../../../test/support/limits.ts';
 import { dropEmptyMonths } from '../../../ledger/partitions.ts';
 import { retryAfterMs } from './job.ts';
 
 const dayMs = 86_400_000;
-let world: World;
+const world = useWorld();
 let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
 beforeEach(async () => {
   org = await world.createOrg();
 });
-afterAll(() => world.close());
 
 const call = (method: string, path: string, body?: object) =>
   world.request(method, path, { key: org.ownerKey, ...(body !== undefined && { body }) });

@@ -1,18 +1,14 @@
 /** Requesting, deciding and using approvals, over HTTP. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type World } from '../../../../test/harness.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { useWorld } from '../../../../test/harness.ts';
 import { recordedOf } from '../../../../test/support/limits.ts';
 import { errorOf, type PolicyWorld, policyWorld } from '../../../../test/support/policies.ts';
 import { cookieOf, postForm } from '../../../../test/support/sign-in.ts';
 import { scopes } from '../../../contract/scopes.ts';
 
-let world: World;
+const world = useWorld();
 let here: PolicyWorld;
 let ruleId: string;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
 beforeEach(async () => {
   here = await policyWorld(world);
   ruleId = await here.rule({ effect: 'require_approval', models: ['gpt-*'], reason: 'Ask first.' });

@@ -1,14 +1,10 @@
 /** The effect of the rules of an org on its runs, over HTTP. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type World } from '../../../../test/harness.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { useWorld } from '../../../../test/harness.ts';
 import { errorOf, type PolicyWorld, policyWorld } from '../../../../test/support/policies.ts';
 
-let world: World;
+const world = useWorld();
 let here: PolicyWorld;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
 beforeEach(async () => {
   here = await policyWorld(world);
 });

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { refusalOf, type Send, sender } from '../../../../test/support/limits.ts';
 import { apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { type Database, DatabaseUnavailable } from '../../../platform/db/database.ts';
@@ -7,15 +7,8 @@ import type { Caller } from '../../../platform/http/routes/access.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { createRefusals } from './refusals.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
-beforeEach(async () => {
-  org = await world.createOrg();
-});
+const world = useWorld();
+const org = useOrgPerTest(world);
 
 const send: Send = sender(
   () => world,

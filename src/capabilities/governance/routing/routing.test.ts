@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestAnswer, type World } from '../../../../test/harness.ts';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type TestAnswer, useWorld } from '../../../../test/harness.ts';
 import { errorOf, type PolicyWorld, policyWorld } from '../../../../test/support/policies.ts';
 
-let world: World;
+const world = useWorld();
 let here: PolicyWorld;
 beforeAll(async () => {
-  world = await createWorld();
   // Prices per million tokens. A run with 1,000 input and 1,000 output tokens costs a thousandth of their sum.
   const models: [string, string, string, object][] = [
     ['small', '1', '1', { context_tokens: 8_000, max_output_tokens: 2_000, regions: ['eu', 'us'] }],
@@ -25,7 +24,6 @@ beforeAll(async () => {
     });
   }
 });
-afterAll(() => world.close());
 beforeEach(async () => {
   here = await policyWorld(world);
 });

@@ -1,18 +1,11 @@
 import { RE2JS } from 're2js';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestAnswer, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { type TestAnswer, useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { builtIns } from './built-in.ts';
 import { sampleCharactersMax } from './sample.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
-beforeEach(async () => {
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrgPerTest(world);
 
 const call = (method: string, path: string, body?: unknown, key = org.ownerKey) =>
   world.request(method, `/v1/orgs/${org.id}/safety-detectors${path}`, {

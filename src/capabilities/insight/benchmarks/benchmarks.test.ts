@@ -1,22 +1,20 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 import { invalid, recordedOf, refusalOf } from '../../../../test/support/limits.ts';
 
 const floor = 3;
-let world: World;
+const world = useWorld({ SVC_BENCHMARK_K_FLOOR: String(floor) });
 let reader: TestOrg;
 let industries = 0;
 /** A different industry for each test, so that tests do not affect each other. */
 let industry: string;
 beforeAll(async () => {
-  world = await createWorld({ SVC_BENCHMARK_K_FLOOR: String(floor) });
   reader = await world.createOrg();
 });
 beforeEach(() => {
   industries += 1;
   industry = `industry ${industries}`;
 });
-afterAll(() => world.close());
 
 const call = (org: TestOrg, method: string, path: string, body?: object) =>
   world.request(method, path, { key: org.ownerKey, ...(body !== undefined && { body }) });

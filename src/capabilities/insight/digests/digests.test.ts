@@ -1,16 +1,12 @@
 /** The weekly digest: once per organization and week, also with several processes and after a downtime. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 import { eventSchema } from '../../../contract/events.ts';
 import { compileBody } from '../../../platform/http/routes/validation.ts';
 import { dueDigest } from './schedule.ts';
 
-let world: World;
-beforeAll(async () => {
-  // A Sunday.
-  world = await createWorld();
-});
-afterAll(() => world.close());
+// A Sunday.
+const world = useWorld();
 
 const day = 86_400;
 const call = (org: TestOrg, method: string, path: string, body: object) =>

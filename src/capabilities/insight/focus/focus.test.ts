@@ -2,8 +2,8 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type FileMetaData, parquetMetadata, parquetReadObjects } from 'hyparquet';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { createWorld, useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { refusalOf } from '../../../../test/support/limits.ts';
 import { formatDecimal, roundedQuotient } from '../../../kernel/decimals.ts';
 import { formatUsd, parseSignedUsd } from '../../../kernel/money.ts';
@@ -13,15 +13,8 @@ import { type ColumnType, decimalsOf, focusColumns } from './columns.ts';
 import { createFocusExport } from './export.ts';
 import type { FocusQuery } from './schema.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
-beforeEach(async () => {
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrgPerTest(world);
 
 async function send(method: string, path: string, body?: object) {
   const answer = await world.request(method, path, {

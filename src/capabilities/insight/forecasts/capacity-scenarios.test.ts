@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { chartAnswers, chartDays } from '../../../../scripts/forecast-chart.ts';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { exampleWeeks } from '../../../../test/support/forecast-example.ts';
 import { invalid, refusalOf } from '../../../../test/support/limits.ts';
 import { dayMs, daysOf, recordDays, recordRuns } from '../../../../test/support/usage-history.ts';
 import { scenariosPerOrgMax } from './scenario-schema.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
-beforeEach(async () => {
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrgPerTest(world);
 
 const scenarios = (method: string, path = '', body?: object) =>
   world.request(method, `/v1/orgs/${org.id}/capacity-scenarios${path}`, {

@@ -1,14 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { daysOf, recordDays } from '../../../../test/support/usage-history.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { exhaustionWatch } from './exhaustion-watch.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world);
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
   await recordDays(
     world,
     org,
@@ -17,7 +15,6 @@ beforeAll(async () => {
   );
   await call('POST', 'webhooks', { url: 'https://receiver.example/hook', events: ['limit.*'] });
 });
-afterAll(() => world.close());
 
 const call = async (method: string, path: string, body?: object) => {
   const { status, json } = await world.request(method, `/v1/orgs/${org.id}/${path}`, {

@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { invalid, refusalOf } from '../../../../test/support/limits.ts';
 import { dayMs, daysOf, recordDays } from '../../../../test/support/usage-history.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
-beforeEach(async () => {
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrgPerTest(world);
 
 const daySeconds = 86_400;
 

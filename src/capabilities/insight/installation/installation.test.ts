@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, engine, type World } from '../../../../test/harness.ts';
+import { expect, test } from 'vitest';
+import { engine, useWorld } from '../../../../test/harness.ts';
 import { checksOf, type Figures, worstOf } from './checks.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld({ SVC_REGION: 'eu' });
-});
-afterAll(() => world.close());
+const world = useWorld({ SVC_REGION: 'eu' });
 
 const read = async () =>
   (await world.request('GET', '/v1/admin/installation', { key: world.operatorKey })).json;

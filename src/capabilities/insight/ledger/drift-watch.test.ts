@@ -1,14 +1,10 @@
+import { createWorld, type TestOrg, useWorld, type World } from '../../../../test/harness.ts';
+import { type Ledger, type LedgerReads } from '../../../ledger/ledger.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
-import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { createLog } from '../../../platform/log.ts';
 import { driftWatch } from './drift-watch.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = useWorld();
 
 const metric = async (name: string) => {
   const { text } = await world.request('GET', '/metrics');

@@ -1,18 +1,16 @@
 /** Changes of holds over HTTP: increases, and all changes by the id of the decision alone. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 import { refusalOf } from '../../../../test/support/limits.ts';
 
-let world: World;
+const world = useWorld();
 let org: TestOrg;
 beforeAll(async () => {
-  world = await createWorld();
   await world.request('PUT', '/v1/admin/models/priced', {
     key: world.operatorKey,
     body: { input_usd_per_million: '1', output_usd_per_million: '10' },
   });
 });
-afterAll(() => world.close());
 beforeEach(async () => {
   org = await world.createOrg();
 });

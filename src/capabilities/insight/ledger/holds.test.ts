@@ -1,16 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { refusalOf } from '../../../../test/support/limits.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
-beforeEach(async () => {
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrgPerTest(world);
 
 const call = (method: string, path: string, body?: object, headers?: Record<string, string>) =>
   world.request(method, path, {

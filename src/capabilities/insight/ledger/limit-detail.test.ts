@@ -1,16 +1,9 @@
 /** One limit with its usage, past windows and alerts. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { expect, test } from 'vitest';
+import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
-beforeEach(async () => {
-  org = await world.createOrg();
-});
+const world = useWorld();
+const org = useOrgPerTest(world);
 
 const own = (method: string, path: string, body?: object) =>
   world.request(method, path.startsWith('/v1') ? path : `/v1/orgs/${org.id}/${path}`, {

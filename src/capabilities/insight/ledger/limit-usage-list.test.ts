@@ -1,14 +1,9 @@
 /** All limits in one list, with their settled and held amounts. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type TestOrg, useOrg, useWorld } from '../../../../test/harness.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrg(world);
 
 const own = (method: string, path: string, body?: object) =>
   world.request(method, path.startsWith('/v1') ? path : `/v1/orgs/${org.id}/${path}`, {

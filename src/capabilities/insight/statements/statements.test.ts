@@ -1,23 +1,18 @@
 /** Statements over HTTP: upload, comparison, reconciliation. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, seededBytes, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { seededBytes, useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { anthropicPages, focusCsv, focusRow, openAiPages } from '../../../../test/support/statement-files.ts';
 import { tagBounds } from '../../../ledger/usage/usage-tags.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { postDifferences, type ReconcileDependencies } from './reconcile.ts';
 import { requireStatement } from './statements.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrgPerTest(world);
 let path: string;
-beforeAll(async () => {
-  world = await createWorld();
-});
-beforeEach(async () => {
-  org = await world.createOrg();
+beforeEach(() => {
   path = `/v1/orgs/${org.id}/statements`;
 });
-afterAll(() => world.close());
 
 const send = (method: string, to: string, body?: unknown) =>
   world.request(method, to, { key: org.ownerKey, ...(body !== undefined && { body }) });

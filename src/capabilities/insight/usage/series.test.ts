@@ -1,12 +1,10 @@
 /** Usage over time by the most expensive values, the values in use, and usage of runs without a value. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world);
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
   const timezone = 'America/New_York';
   await world.request('PATCH', `/v1/orgs/${org.id}`, { key: org.ownerKey, body: { timezone } });
   const runs = [
@@ -25,7 +23,6 @@ beforeAll(async () => {
   const foreign = await world.createOrg();
   await world.request('POST', '/v1/runs', { key: foreign.ownerKey, body: { model: 'x', cost_usd: '9' } });
 });
-afterAll(() => world.close());
 
 const get = (path: string) => world.request('GET', `/v1/orgs/${org.id}/usage${path}`, { key: org.ownerKey });
 const week = 'from=2026-11-09T00:00:00-05:00&to=2026-11-13T00:00:00-05:00';

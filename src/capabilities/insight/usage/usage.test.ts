@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { Random } from '../../../../test/support/ledger-values.ts';
 import { invalid, refusalOf } from '../../../../test/support/limits.ts';
@@ -10,11 +10,7 @@ import { readMigrations } from '../../../platform/db/migrate.ts';
 import { createUsageExport } from './export.ts';
 import { createSpooledExports, exportRowsMax, exportsMax, exportsPerOrgMax } from './spooled-exports.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = useWorld();
 
 async function orgIn(timezone: string): Promise<TestOrg> {
   const org = await world.createOrg();

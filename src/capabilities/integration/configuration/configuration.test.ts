@@ -1,21 +1,14 @@
 /** A configuration: planned, applied in one transaction, exported, and applied again without a change. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestAnswer, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { type TestAnswer, useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { limitsVersion, refusalOf } from '../../../../test/support/limits.ts';
 import { isCitus } from '../../../../test/support/test-database.ts';
 import { alertEvents } from '../../../contract/alert-events.ts';
 import { type Scope, scopes } from '../../../contract/scopes.ts';
 import { Configuration } from './schema.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld({ SVC_SMTP_URL: 'smtp://localhost:9', SVC_SMTP_FROM: 'purser@example.com' });
-});
-beforeEach(async () => {
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld({ SVC_SMTP_URL: 'smtp://localhost:9', SVC_SMTP_FROM: 'purser@example.com' });
+const org = useOrgPerTest(world);
 
 const send = (path: string, body: object, { key = org.ownerKey, query = '', headers = {} } = {}) =>
   world.request('POST', `/v1/orgs/${org.id}/configuration${path}${query}`, { key, body, headers });

@@ -1,6 +1,6 @@
 /** Connections as the gateway gets them: cached, with usable keys, changed with the next call. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { callFormats } from '../../../kernel/providers/formats.ts';
 import { generateKey } from '../../../platform/http/routes/key-format.ts';
@@ -9,15 +9,10 @@ import { type Connection, ConnectionKeyUnavailable, type Connections } from './c
 import { createConnections } from './connection-cache.ts';
 import { createGatewaySettings } from './gateway-settings.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld({ SVC_GATEWAY_API_KEY_ENVS: 'OPENAI_API_KEY,UNSET_KEY' });
+const org = useOrg(world);
 let nowMs = 0;
 const breakers = createBreakers(() => nowMs);
-beforeAll(async () => {
-  world = await createWorld({ SVC_GATEWAY_API_KEY_ENVS: 'OPENAI_API_KEY,UNSET_KEY' });
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
 
 /** As another process would have it, also with other settings. */
 const open = (variables: Record<string, string | undefined> = {}): Connections =>

@@ -1,23 +1,18 @@
 /** Connections over HTTP: what is accepted, what is shown, what is stored. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { generateKey } from '../../../platform/http/routes/key-format.ts';
 import { connectionsPerOrgMax } from './stored-connections.ts';
 
 const purserKey = generateKey('live');
 const secret = 'sk-canary-4f1d0c9be7a2';
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld({
-    SVC_GATEWAY_API_KEY_ENVS: 'OPENAI_API_KEY,LOCAL_KEY=https://llm.example.com/v1,REPLACED_KEY',
-    OPENAI_API_KEY: 'sk-of-the-operator',
-    NOT_LISTED: 'sk-other',
-    REPLACED_KEY: purserKey,
-  });
-  org = await world.createOrg();
+const world = useWorld({
+  SVC_GATEWAY_API_KEY_ENVS: 'OPENAI_API_KEY,LOCAL_KEY=https://llm.example.com/v1,REPLACED_KEY',
+  OPENAI_API_KEY: 'sk-of-the-operator',
+  NOT_LISTED: 'sk-other',
+  REPLACED_KEY: purserKey,
 });
-afterAll(() => world.close());
+const org = useOrg(world);
 
 const call = (method: string, path = '', body?: unknown, at = org) =>
   world.request(method, `/v1/orgs/${at.id}/connections${path}`, {

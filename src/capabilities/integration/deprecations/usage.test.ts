@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 import { invalid, refusalOf } from '../../../../test/support/limits.ts';
 import { createCallers } from './callers.ts';
 import { addCalls } from './queries.ts';
 
-let world: World;
+const world = useWorld();
 let first: TestOrg;
 let second: TestOrg;
 beforeAll(async () => {
-  world = await createWorld();
   [first, second] = [await world.createOrg('First'), await world.createOrg('Second')];
 });
-afterAll(() => world.close());
 
 const route = '/v1/forecast';
 const forecast = (key: string) => world.request('GET', `${route}?deployment=d&teams=1`, { key });

@@ -1,13 +1,9 @@
 /** Serving public documents is cheap, however often they are requested. */
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createWorld, type World } from '../../../../test/harness.ts';
+import { expect, test, vi } from 'vitest';
+import { useWorld } from '../../../../test/harness.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = useWorld();
 
 const documents = ['/v1/openapi.json', '/docs', '/docs.md', '/docs/api/budgets'];
 const get = (path: string, known?: string) =>

@@ -8,14 +8,10 @@ import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs';
 import { BatchSpanProcessor, NodeTracerProvider, type SpanExporter } from '@opentelemetry/sdk-trace-node';
 import OpenAI from 'openai';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { createGatewayWorld, type GatewayWorld } from '../../../../test/support/gateway-world.ts';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { useGatewayWorld } from '../../../../test/support/gateway-world.ts';
 
-let gateway: GatewayWorld;
-beforeAll(async () => {
-  gateway = await createGatewayWorld();
-});
-afterAll(() => gateway.close());
+const gateway = useGatewayWorld();
 beforeEach(() => {
   vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', `${gateway.url}/otlp`);
   vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', `Authorization=Bearer%20${gateway.org.ownerKey}`);

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { BinaryReader } from '@bufbuild/protobuf/wire';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import {
   type Batch,
@@ -18,10 +18,9 @@ import {
   tracesProtobuf,
 } from '../../../../test/support/otlp.ts';
 
-let world: World;
+const world = useWorld({}, { baseUrl: 'https://purser.example' });
 let org: TestOrg;
 beforeAll(async () => {
-  world = await createWorld({}, { baseUrl: 'https://purser.example' });
   for (const model of ['gpt-test', 'claude-test', 'embed-test']) {
     const { status } = await world.request('PUT', `/v1/admin/models/${model}`, {
       key: world.operatorKey,
@@ -39,7 +38,6 @@ beforeAll(async () => {
 beforeEach(async () => {
   org = await world.createOrg();
 });
-afterAll(() => world.close());
 
 type Signal = 'traces' | 'logs';
 

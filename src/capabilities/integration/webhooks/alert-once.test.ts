@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type World } from '../../../../test/harness.ts';
+import { expect, test } from 'vitest';
+import { useWorld } from '../../../../test/harness.ts';
 import { alertName, countersPerAlertMax, type NewAlert, recordAlerts } from './alert-once.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = useWorld();
 
 test('repeated events of reported customers do not use up the messages of others', async () => {
   const org = await world.createOrg();

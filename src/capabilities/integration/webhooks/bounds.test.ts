@@ -1,6 +1,6 @@
 /** Bounds: waiting deliveries per subscription, retention, and the cost of checking them. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 import { controlWebhooks, makeBudget, subscribe, type Webhooks } from '../../../../test/support/webhooks.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { createIds } from '../../../platform/ids.ts';
@@ -9,17 +9,13 @@ import { fanOut } from './fan-out.ts';
 import { removeOld, removeOldEvents } from './tidying.ts';
 import { WaitingRoom, waitingMax } from './waiting-room.ts';
 
-let world: World;
+const world = useWorld();
 let org: TestOrg;
 let webhooks: Webhooks;
-beforeAll(async () => {
-  world = await createWorld();
+beforeAll(() => {
   webhooks = controlWebhooks(world);
 });
-afterAll(async () => {
-  await webhooks.stop();
-  await world.close();
-});
+afterAll(() => webhooks.stop());
 
 afterEach(async () => {
   // Deleted here so that no other test must delete them batch by batch.

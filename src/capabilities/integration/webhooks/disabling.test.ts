@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { subscribe } from '../../../../test/support/webhooks.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { type DisablingCause, disableSubscription } from './disabling.ts';
 
-let world: World;
-let org: TestOrg;
-
-beforeAll(async () => {
-  world = await createWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
+const org = useOrg(world);
 
 const remove = 'UPDATE webhook_subscriptions SET deleted_at = created_at WHERE org_id = $1 AND id = $2';
 const disable = (db: Database, subscription_id: string, cause: DisablingCause = { reason: 'failing' }) =>

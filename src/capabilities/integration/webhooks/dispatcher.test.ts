@@ -1,22 +1,18 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/webhook-receiver.ts';
 import { controlWebhooks, makeBudget, subscribe, type Webhooks } from '../../../../test/support/webhooks.ts';
 import { attemptDelaysSeconds } from './retries.ts';
 
-let world: World;
+const world = useWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
 let webhooks: Webhooks;
 const receivers: Receiver[] = [];
 
-beforeAll(async () => {
-  world = await createWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
+beforeAll(() => {
   webhooks = controlWebhooks(world);
 });
-afterAll(async () => {
-  await webhooks.stop();
-  await world.close();
-});
+afterAll(() => webhooks.stop());
 afterEach(async () => {
   for (const receiver of receivers.splice(0)) {
     await receiver.close();

@@ -1,6 +1,6 @@
 /** Events are emitted at the right times and not too often, and every event matches the catalog. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type TestOrg, useWorld, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { pendingPriceChange } from '../../../../test/support/price-updates.ts';
 import { postForm } from '../../../../test/support/sign-in.ts';
@@ -13,12 +13,8 @@ import { createLimitEvents } from '../../../ledger/limits/limit-events.ts';
 import { compileBody } from '../../../platform/http/routes/validation.ts';
 import { createIds } from '../../../platform/ids.ts';
 
-let world: World;
+const world = useWorld();
 let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
 
 const call = (method: string, path: string, body?: object, key = org.ownerKey) =>
   world.request(method, path, { key, ...(body !== undefined && { body }) });

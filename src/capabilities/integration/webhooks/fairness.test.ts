@@ -1,16 +1,15 @@
 /** All receivers of one org respond quickly at first, and then hang. Another org must not be affected. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type World } from '../../../../test/harness.ts';
+import { useWorld } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/webhook-receiver.ts';
 import { controlWebhooks, makeBudget, subscribe, type Webhooks } from '../../../../test/support/webhooks.ts';
 
-let world: World;
+const world = useWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
 let webhooks: Webhooks;
 const receivers: Receiver[] = [];
 
-beforeAll(async () => {
-  world = await createWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
+beforeAll(() => {
   // Hanging receivers hang until the end of the test. Responses count as quick even on a busy machine.
   webhooks = controlWebhooks(world, { timeoutMs: 600_000, latencyMs: 1, stopWaitMs: 50 });
 });
@@ -19,7 +18,6 @@ afterAll(async () => {
   for (const receiver of receivers) {
     await receiver.close();
   }
-  await world.close();
 });
 
 const title = 'an org whose receivers answer quickly and then hang leaves half of all slots to the others';

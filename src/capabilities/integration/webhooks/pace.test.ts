@@ -1,28 +1,25 @@
 /** Many misbehaving receivers at once must not affect a good one. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/webhook-receiver.ts';
 import { controlWebhooks, makeBudget, subscribe, type Webhooks } from '../../../../test/support/webhooks.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
+const org = useOrg(world);
 let webhooks: Webhooks;
 const receivers: Receiver[] = [];
 /** Longer than the rest of the test takes on any machine. */
 const timeoutMs = 120_000;
 
-beforeAll(async () => {
-  world = await createWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
+beforeAll(() => {
   webhooks = controlWebhooks(world, { timeoutMs, stopWaitMs: 50 });
-  org = await world.createOrg();
 });
 afterAll(async () => {
   await webhooks.stop();
   for (const receiver of receivers) {
     await receiver.close();
   }
-  await world.close();
 });
 
 const misbehaviours: Parameters<typeof startReceiver>[0][] = [

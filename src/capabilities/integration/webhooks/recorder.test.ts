@@ -1,20 +1,16 @@
 /** Outcomes that cannot be stored. */
 import { setImmediate as turn } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 import { subscribe } from '../../../../test/support/webhooks.ts';
 import { createLog } from '../../../platform/log.ts';
 import type { Outcome } from './delivery-queries.ts';
 import { createRecorder, type OnFailing } from './recorder.ts';
 
-let world: World;
+const world = useWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
 const unhandled: unknown[] = [];
 const noteUnhandled = (error: unknown) => void unhandled.push(error);
 
-beforeAll(async () => {
-  world = await createWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
-});
-afterAll(() => world.close());
 beforeEach(() => {
   unhandled.length = 0;
   process.on('unhandledRejection', noteUnhandled);

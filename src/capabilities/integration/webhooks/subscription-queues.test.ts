@@ -1,6 +1,6 @@
 /** State of receivers (slow, failing), and changes during an attempt. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/webhook-receiver.ts';
 import { controlWebhooks, makeBudget, subscribe, type Webhooks } from '../../../../test/support/webhooks.ts';
@@ -10,18 +10,13 @@ import { createRecorder } from './recorder.ts';
 import { attemptDelaysSeconds } from './retries.ts';
 import { claimQueues, freeAllQueues } from './subscription-queues.ts';
 
-let world: World;
+const world = useWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
+const org = useOrgPerTest(world);
 let webhooks: Webhooks;
-let org: TestOrg;
 const receivers: Receiver[] = [];
 const day = 24 * 3_600;
 
-beforeAll(async () => {
-  world = await createWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
-});
-afterAll(() => world.close());
-beforeEach(async () => {
-  org = await world.createOrg();
+beforeEach(() => {
   // Nothing runs before the first delivery, so a test without deliveries can use the dispatcher alone. Latency and
   // clock are fixed: a busy machine must not make a receiver slow.
   webhooks = controlWebhooks(world, { latencyMs: 1, nowMs: () => 0 });

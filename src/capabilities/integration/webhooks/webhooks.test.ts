@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 
-let world: World;
+const world = useWorld();
 let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
 
 const body = { url: 'https://receiver.example/hook', events: ['budget.*'] };
 const call = (

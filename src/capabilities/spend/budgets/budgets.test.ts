@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type TestOrg, useOrg, useWorld } from '../../../../test/harness.ts';
 import {
   badAmounts,
   chargeOf,
@@ -11,13 +11,8 @@ import {
   sender,
 } from '../../../../test/support/limits.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrg(world);
 
 const send = sender(
   () => world,

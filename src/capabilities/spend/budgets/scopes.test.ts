@@ -1,20 +1,15 @@
 /** Budgets by each kind of scope, over HTTP. `src/ledger/scopes.test.ts` has the guarantees of the ledger. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { refusalOf } from '../../../../test/support/limits.ts';
 import { dimensionScopeKinds } from '../../../contract/run-dimensions.ts';
 import { matchFieldOf } from '../../../kernel/scope-kinds.ts';
 import { readMigrations } from '../../../platform/db/migrate.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrgPerTest(world);
 let keyId: string;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
 beforeEach(async () => {
-  org = await world.createOrg();
   keyId = (await own('GET', 'keys')).json.data[0].id;
 });
 

@@ -1,13 +1,11 @@
 /** Customers by their usage in a period. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { pageByPeriod, planPeriod } from './customer-periods.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world);
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
   const timezone = 'America/New_York';
   await world.request('PATCH', `/v1/orgs/${org.id}`, { key: org.ownerKey, body: { timezone } });
   const runs = [
@@ -25,7 +23,6 @@ beforeAll(async () => {
   });
   expect(answer.status).toBe(201);
 });
-afterAll(() => world.close());
 
 const list = (query: string) =>
   world.request('GET', `/v1/orgs/${org.id}/customers?${query}`, { key: org.ownerKey });

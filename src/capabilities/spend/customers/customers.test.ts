@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { type TestOrg, useOrg, useWorld } from '../../../../test/harness.ts';
 import { invalid, refusalOf, sender } from '../../../../test/support/limits.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world);
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
   const other = await world.createOrg();
   await used(org, 'b', 1_500_000_000n, 2);
   await used(org, 'b', 1n, 1);
@@ -17,7 +15,6 @@ beforeAll(async () => {
   await limit('b');
   await limit('*');
 });
-afterAll(() => world.close());
 
 const send = sender(
   () => world,

@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { createPrices } from './index.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world);
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
   await put('acme-large', { input_usd_per_million: '2', output_usd_per_million: '4' });
   await put('acme-small', { input_usd_per_million: '1', output_usd_per_million: '1' });
 });
-afterAll(() => world.close());
 
 const admin = (method: string, path: string, body: unknown) =>
   world.request(method, `/v1/admin${path}`, { key: world.operatorKey, body });

@@ -1,12 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { costOf } from '../../../kernel/prices.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { createPrices, type PriceInForce, type Prices } from './index.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world);
 let watched: Watched;
 let prices: Prices;
 
@@ -35,16 +35,13 @@ function watch(db: Database): Watched {
   return watching;
 }
 
-beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
+beforeAll(() => {
   watched = watch(world.db);
   prices = createPrices(watched.db);
 });
 afterEach(() => {
   Object.assign(watched, { current: true, failing: false });
 });
-afterAll(() => world.close());
 
 async function admin(method: string, path: string, body?: unknown) {
   const answer = await world.request(method, `/v1/admin${path}`, {

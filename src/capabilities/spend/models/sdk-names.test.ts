@@ -1,15 +1,11 @@
 /** Reads the model names in the types of the official SDKs: each must have a price. */
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type World } from '../../../../test/harness.ts';
+import { expect, test } from 'vitest';
+import { useWorld } from '../../../../test/harness.ts';
 import { isBilledByUnitsOnly } from '../../../kernel/rate-modifiers.ts';
 import { createPrices } from './index.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = useWorld();
 
 const modules = new URL('../../../../node_modules/', import.meta.url);
 

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type World } from '../../../../test/harness.ts';
+import { expect, test } from 'vitest';
+import { useWorld } from '../../../../test/harness.ts';
 import { type Catalog, type CatalogModel, readCatalog } from './catalog.ts';
 import { priceOf } from './catalog-price.ts';
 import { createPrices, seedModels } from './index.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = useWorld();
 
 const catalog = readCatalog();
 const priced = catalog.models.filter((one) => priceOf(one) !== undefined);

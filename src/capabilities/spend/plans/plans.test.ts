@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { createWorld, useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import {
   chargeOf,
   invalid,
@@ -11,16 +11,9 @@ import {
 } from '../../../../test/support/limits.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrgPerTest(world);
 let plans = 0;
-beforeAll(async () => {
-  world = await createWorld();
-});
-beforeEach(async () => {
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
 
 const send = sender(
   () => world,

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import {
   badAmounts,
   chargeOf,
@@ -11,15 +11,8 @@ import {
   sender,
 } from '../../../../test/support/limits.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
-beforeEach(async () => {
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrgPerTest(world);
 
 const send = sender(
   () => world,

@@ -1,15 +1,10 @@
 /** Updates of list prices: what is applied, what waits for an operator, and what is kept. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { createWorld, type TestOrg, useOrg, useWorld } from '../../../../test/harness.ts';
 import { createPrices, readCatalog } from '../models/index.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrg(world);
 
 const admin = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
   world.request(method, `/v1/admin${path}`, {

@@ -1,12 +1,8 @@
 /** Adjustments leave a trace, and refund only what the run took from the prepaid balance. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 
-let world: World;
-beforeAll(async () => {
-  world = await createWorld();
-});
-afterAll(() => world.close());
+const world = useWorld();
 
 async function balanceSpent(org: TestOrg): Promise<string> {
   const { json } = await world.request('GET', `/v1/orgs/${org.id}/limits?kind=prepaid`, {

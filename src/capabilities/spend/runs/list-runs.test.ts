@@ -1,13 +1,13 @@
 /** The list of runs: sort orders, pages in both directions, the number of runs, and runs without a value. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { useOrg, useWorld, type World } from '../../../../test/harness.ts';
 import { countRows } from '../../../platform/http/routes/list.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { listRuns } from './list-runs.ts';
 import { runSorts } from './schema.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world);
 /** Runs with equal values in each sort field, and some without a cost or a latency. */
 const runs = [
   { model: 'a', cost_usd: '2', input_tokens: 10, output_tokens: 5, latency_ms: 100, team: 'web' },
@@ -19,8 +19,6 @@ const runs = [
   { model: 'g', cost_usd: '8999999999', input_tokens: 15, output_tokens: 0, latency_ms: 7 },
 ];
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
   for (const body of runs) {
     // Ids are sorted by time.
     world.clock.advanceSeconds(1);
@@ -30,7 +28,6 @@ beforeAll(async () => {
   const foreign = await world.createOrg();
   await world.request('POST', '/v1/runs', { key: foreign.ownerKey, body: { model: 'x', cost_usd: '5' } });
 });
-afterAll(() => world.close());
 
 const list = (query: string) => world.request('GET', `/v1/runs?${query}`, { key: org.ownerKey });
 const modelsIn = ({ json }: Awaited<ReturnType<typeof list>>): string =>

@@ -1,12 +1,10 @@
 /** Costs of runs by tier, region, input size, one-hour cache writes and units. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 
-let world: World;
-let org: TestOrg;
+const world = useWorld();
+const org = useOrg(world);
 beforeAll(async () => {
-  world = await createWorld();
-  org = await world.createOrg();
   await price('served', {
     input_usd_per_million: '3',
     cached_input_usd_per_million: '0.3',
@@ -22,7 +20,6 @@ beforeAll(async () => {
   });
   await price('by-second', { input_usd_per_million: '0', units: { second: '0.0001' } });
 });
-afterAll(() => world.close());
 
 const price = (model: string, body: object) =>
   world.request('PUT', `/v1/admin/models/${model}`, { key: world.operatorKey, body });

@@ -1,14 +1,9 @@
 /** Runs over HTTP: creating, settling, holding while in progress, bulk and lists. Rejected runs leave no trace. */
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { type TestOrg, useOrg, useWorld } from '../../../../test/harness.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld({ SVC_BULK_MAX_RUNS: '5' });
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld({ SVC_BULK_MAX_RUNS: '5' });
+const org = useOrg(world);
 
 const send = (method: string, path: string, body?: unknown, by = org, headers: Record<string, string> = {}) =>
   world.request(method, path, { key: by.ownerKey, headers, ...(body !== undefined && { body }) });

@@ -1,16 +1,9 @@
 /** The model that served a run: recorded, priced, and counted in the limits of the model that was decided on. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
-beforeEach(async () => {
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrgPerTest(world);
 
 const send = (method: string, path: string, body?: unknown) =>
   world.request(method, path, { key: org.ownerKey, ...(body !== undefined && { body }) });

@@ -1,18 +1,11 @@
 /** Holds that expire unsettled in an org with `on_unsettled: post_held`, over HTTP. */
+import { createWorld, engine, type TestOrg, useOrgPerTest, useWorld, type World } from '../../../../test/harness.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
-beforeEach(async () => {
-  org = await world.createOrg();
-  await send('PATCH', `/v1/orgs/${org.id}`, { on_unsettled: 'post_held' });
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrgPerTest(world);
+beforeEach(() => send('PATCH', `/v1/orgs/${org.id}`, { on_unsettled: 'post_held' }));
 
 const send = (method: string, path: string, body?: unknown) =>
   world.request(method, path, { key: org.ownerKey, ...(body !== undefined && { body }) });

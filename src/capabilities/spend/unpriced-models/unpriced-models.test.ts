@@ -1,18 +1,11 @@
 /** Calls of models without a price under each policy, on every surface, over HTTP. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { describe, expect, test } from 'vitest';
+import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { createPrices } from '../models/index.ts';
 import { createCallPrices } from './index.ts';
 
-let world: World;
-let org: TestOrg;
-beforeAll(async () => {
-  world = await createWorld();
-});
-beforeEach(async () => {
-  org = await world.createOrg();
-});
-afterAll(() => world.close());
+const world = useWorld();
+const org = useOrgPerTest(world);
 
 const defaultRates = { input_usd_per_million: '10', output_usd_per_million: '40' };
 const model = 'home-grown-1';

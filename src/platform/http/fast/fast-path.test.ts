@@ -10,7 +10,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 import { refusalIn } from '../../../../test/support/edge-world.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import {
@@ -33,7 +33,7 @@ import { type FastPath, openFastPath } from './fast-path.ts';
 const { forAll } = seedsOf('fast-path');
 const streams = rounds(75, 1_500);
 
-let world: World;
+const world = useWorld({ SVC_AUTH_BACKOFF_ATTEMPTS: '1000000' });
 let rich: TestOrg;
 let broke: TestOrg;
 const servers: Server[] = [];
@@ -54,7 +54,6 @@ async function listen({ withFastPath }: { withFastPath: boolean }): Promise<List
 }
 
 beforeAll(async () => {
-  world = await createWorld({ SVC_AUTH_BACKOFF_ATTEMPTS: '1000000' });
   rich = await world.createOrg();
   broke = await world.createOrg();
   for (const [org, cap_usd] of [
@@ -65,12 +64,11 @@ beforeAll(async () => {
     await world.request('PUT', `/v1/orgs/${org.id}/spend-cap`, { key: org.ownerKey, body });
   }
 });
-afterAll(async () => {
+afterAll(() => {
   for (const server of servers) {
     server.close();
     server.closeAllConnections();
   }
-  await world.close();
 });
 
 const verdict = JSON.stringify({ model: 'm', estimated_cost_usd: '0.01' });
