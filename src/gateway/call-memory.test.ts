@@ -24,9 +24,7 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   gateway.connections = [connectionTo(url), connectionTo(url, 'anthropic')];
 });
-afterAll(() => {
-  server.close();
-});
+afterAll(() => server.close());
 beforeEach(() => gateway.world.clock.advanceSeconds(1));
 afterEach(() => eventually(async () => expect(await gateway.holds()).toBe(0)));
 

@@ -2,22 +2,21 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
+import { useFixture } from '../../test/support/fixtures.ts';
 import { connectionTo, type GatewayWorld, useGatewayWorld } from '../../test/support/gateway-world.ts';
-import { type MockProvider, startMockProvider } from '../../test/support/mock-provider.ts';
+import { startMockProvider } from '../../test/support/mock-provider.ts';
 
 const gateway = useGatewayWorld();
-let second: MockProvider;
+const second = useFixture(startMockProvider);
 let openai: OpenAI;
 let usual: Pick<GatewayWorld, 'connections' | 'settings'>;
 
-beforeAll(async () => {
-  second = await startMockProvider();
+beforeAll(() => {
   openai = new OpenAI({ baseURL: `${gateway.url}/openai/v1`, apiKey: gateway.key, maxRetries: 0 });
   usual = { connections: gateway.connections, settings: gateway.settings };
 });
-afterAll(() => second.close());
 beforeEach(() => {
   gateway.world.clock.advanceSeconds(1);
   for (const provider of [gateway.provider, second]) {

@@ -28,9 +28,7 @@ beforeAll(async () => {
   gateway.connections = [connectionTo(url), connectionTo(url, 'anthropic')];
   usual = { settings: gateway.settings, connections: gateway.connections };
 });
-afterAll(() => {
-  server.close();
-});
+afterAll(() => server.close());
 beforeEach(() => gateway.world.clock.advanceSeconds(1));
 afterEach(async () => {
   Object.assign(gateway, usual);

@@ -7,7 +7,7 @@ import { grantableScopes } from '../../src/capabilities/access/support/schema.ts
 import { orgRoles, type Scope, scopes } from '../../src/contract/scopes.ts';
 import { generateKey } from '../../src/platform/http/routes/key-format.ts';
 import type { Route } from '../../src/platform/http/routes/route.ts';
-import { type TestOrg, useWorld } from '../harness.ts';
+import { type TestOrg, useOrg, useWorld } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { pendingPriceChange } from '../support/price-updates.ts';
 import { signIn } from '../support/sign-in.ts';
@@ -23,9 +23,9 @@ const world = useWorld({
   SVC_SMTP_URL: 'smtp://localhost:9',
   SVC_SMTP_FROM: 'purser@example.com',
 });
-let home: TestOrg;
-let foreign: TestOrg;
-let suspended: TestOrg;
+const home = useOrg(world);
+const foreign = useOrg(world);
+const suspended = useOrg(world);
 /** Ids of real resources, for each path parameter that any route has. */
 let own: Record<string, string>;
 let theirs: Record<string, string>;
@@ -34,7 +34,6 @@ let expiredKey: string;
 let futureKey: string;
 
 beforeAll(async () => {
-  [home, foreign, suspended] = [await world.createOrg(), await world.createOrg(), await world.createOrg()];
   own = await resourcesOf(home);
   theirs = await resourcesOf(foreign);
   await world.request('POST', `/v1/admin/orgs/${suspended.id}/suspend`, { key: world.operatorKey });

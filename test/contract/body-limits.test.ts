@@ -1,8 +1,8 @@
 /** Every route accepts the largest body that its schema allows, and rejects much larger ones. */
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { bodyLimits, type Route } from '../../src/platform/http/routes/route.ts';
-import { createWorld, type TestOrg, type World } from '../harness.ts';
+import { createWorld, useOrg, useWorld } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { largestBodyBytes } from '../support/largest-body.ts';
 
@@ -39,14 +39,8 @@ describe('the limit of a route', () => {
 });
 
 describe('a body over the limit of its route', () => {
-  let world: World;
-  let org: TestOrg;
-
-  beforeAll(async () => {
-    world = await createWorld();
-    org = await world.createOrg();
-  });
-  afterAll(() => world.close());
+  const world = useWorld();
+  const org = useOrg(world);
 
   const send = (route: Route, raw: Buffer, headers: Record<string, string>) => {
     const path = route.path

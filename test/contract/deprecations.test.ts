@@ -1,11 +1,11 @@
 /** Deprecations: headers, listings, metrics and documentation follow one registry, on every response. */
 import { readFileSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { deprecationHeaders } from '../../src/contract/deprecation-headers.ts';
 import type { Deprecation } from '../../src/contract/deprecations.ts';
 import { DatabaseUnavailable } from '../../src/platform/db/database.ts';
 import { dereferenced } from '../../src/platform/http/routes/openapi-references.ts';
-import { createWorld, type TestAnswer, type TestOrg, useWorld, type World } from '../harness.ts';
+import { createWorld, type TestAnswer, useOrg, useWorld } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { exchange, RawClient, rawRequest } from '../support/raw-socket.ts';
 
@@ -22,11 +22,8 @@ const world = useWorld({
   SVC_BODY_LIMIT_BYTES: '2000',
   SVC_AUTH_BACKOFF_ATTEMPTS: '1000000',
 });
-let org: TestOrg;
-let other: TestOrg;
-beforeAll(async () => {
-  [org, other] = [await world.createOrg(), await world.createOrg()];
-});
+const org = useOrg(world);
+const other = useOrg(world);
 
 const ordinary: Deprecation = {
   route: '/v1/orgs/{id}/budgets',
@@ -478,11 +475,7 @@ describe('the deprecated routes', () => {
 });
 
 describe('the documentation', () => {
-  let open: World;
-  beforeAll(async () => {
-    open = await createWorld();
-  });
-  afterAll(() => open.close());
+  const open = useWorld();
 
   const anchors = async () => {
     const { status, text, headers } = await open.request('GET', '/docs/deprecations');

@@ -5,7 +5,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { dereferenced } from '../../src/platform/http/routes/openapi-references.ts';
 import type { Route } from '../../src/platform/http/routes/route.ts';
-import { engine, type TestAnswer, type TestOrg, useWorld } from '../harness.ts';
+import { engine, type TestAnswer, type TestOrg, useOrg, useWorld } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { pendingPriceChange, priceUpdate } from '../support/price-updates.ts';
 import { signIn } from '../support/sign-in.ts';
@@ -16,9 +16,8 @@ const routes = declaredRoutes();
 const keyed = routes.filter(({ kind }) => kind === 'write');
 
 const world = useWorld({ SVC_SMTP_URL: 'smtp://localhost:9', SVC_SMTP_FROM: 'purser@example.com' });
-let home: TestOrg;
+const home = useOrg(world);
 beforeAll(async () => {
-  home = await world.createOrg();
   await asOperator('PUT', `/v1/admin/models/${model}`, price);
   await asOwner('POST', '/evals', evalBody);
   await asOwner('PUT', '/routing-policy', routingPolicy);

@@ -8,9 +8,7 @@ import { endAllRedis, findRedis, startRedis } from '../support/redis.ts';
 
 const world = useWorld();
 const org = useOrgPerTest(world);
-afterAll(() => {
-  endAllRedis();
-});
+afterAll(() => endAllRedis());
 
 async function setReadRpm({ id }: TestOrg, readRpm: number | null, on = world): Promise<void> {
   const path = `/v1/admin/orgs/${id}/rate-limits`;

@@ -52,9 +52,7 @@ beforeAll(async () => {
     symlinkSync(join(repository, 'node_modules', name), target);
   }
 });
-afterAll(() => {
-  rmSync(project, { recursive: true, force: true });
-});
+afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 test('the package has its modules, types, README and license, and nothing else; it has no dependencies', () => {
   const files = [...readTarball(tarball).keys()];

@@ -35,9 +35,7 @@ beforeAll(async () => {
   );
   directory = mkdtempSync(join(tmpdir(), 'purser-samples-'));
 });
-afterAll(() => {
-  rmSync(directory, { recursive: true, force: true });
-});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 test('every example request belongs to an operation', () => {
   const ids = new Set(operations.map(({ operationId }) => operationId));

@@ -1,21 +1,14 @@
 /** Invitations by e-mail: sent with their link, retried, and never for a link that is no longer valid. */
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { createWorld, type TestOrg } from '../../../../test/harness.ts';
+import { useFixture } from '../../../../test/support/fixtures.ts';
 import { postForm } from '../../../../test/support/sign-in.ts';
-import { type SmtpSink, startSmtpSink } from '../../../../test/support/smtp-sink.ts';
+import { startSmtpSink } from '../../../../test/support/smtp-sink.ts';
 
-let world: World;
-let sink: SmtpSink;
+const sink = useFixture(startSmtpSink);
+const world = useFixture(() => createWorld({ SVC_SMTP_URL: sink.url, SVC_SMTP_FROM: 'purser@example.com' }));
 let org: TestOrg;
 
-beforeAll(async () => {
-  sink = await startSmtpSink();
-  world = await createWorld({ SVC_SMTP_URL: sink.url, SVC_SMTP_FROM: 'purser@example.com' });
-});
-afterAll(async () => {
-  await world.close();
-  await sink.close();
-});
 beforeEach(async () => {
   sink.mails.length = 0;
   sink.faults.data = [];

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, useWorld, type World } from '../../../../test/harness.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { useWorld } from '../../../../test/harness.ts';
 
 const world = useWorld();
 
@@ -256,15 +256,13 @@ describe('a slug that an org gave up', () => {
 });
 
 describe('listing', () => {
-  let lister: World;
+  const lister = useWorld();
   beforeAll(async () => {
-    lister = await createWorld();
     for (let i = 0; i < 7; i += 1) {
       await lister.createOrg(`Org ${6 - i}`);
       lister.clock.advanceSeconds(i % 2);
     }
   });
-  afterAll(() => lister.close());
   const list = (query: string) =>
     lister.request('GET', `/v1/admin/orgs${query}`, { key: lister.operatorKey });
 

@@ -9,10 +9,7 @@ import {
 } from '../../../../test/support/hostile-answers.ts';
 import { type OidcIdp, startOidcProvider } from '../../../../test/support/oidc-provider.ts';
 
-const world = useWorld({
-  SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
-  SVC_AUTH_BACKOFF_ATTEMPTS: '1000',
-});
+const world = useWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true', SVC_AUTH_BACKOFF_ATTEMPTS: '1000' });
 let url: string;
 let loginUrl: string;
 let idp: OidcIdp;

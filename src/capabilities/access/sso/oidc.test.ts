@@ -11,10 +11,7 @@ import {
 } from '../../../../test/support/oidc-provider.ts';
 import { cookieOf, postForm, signIn } from '../../../../test/support/sign-in.ts';
 
-const world = useWorld({
-  SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
-  SVC_AUTH_BACKOFF_ATTEMPTS: '1000',
-});
+const world = useWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true', SVC_AUTH_BACKOFF_ATTEMPTS: '1000' });
 const org = useOrg(world);
 let slug: string;
 let url: string;

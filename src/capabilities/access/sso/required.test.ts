@@ -8,10 +8,7 @@ import { type OidcIdp, startOidcProvider } from '../../../../test/support/oidc-p
 import { cookieOf, postForm } from '../../../../test/support/sign-in.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 
-const world = useWorld({
-  SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
-  SVC_AUTH_BACKOFF_ATTEMPTS: '1000',
-});
+const world = useWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true', SVC_AUTH_BACKOFF_ATTEMPTS: '1000' });
 const org = useOrg(world);
 let url: string;
 let slug: string;

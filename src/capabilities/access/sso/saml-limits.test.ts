@@ -3,10 +3,7 @@ import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { Browser } from '../../../../test/support/cookie-browser.ts';
 import { type SamlIdp, startSamlIdp } from '../../../../test/support/saml-idp.ts';
 
-const world = useWorld({
-  SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true',
-  SVC_AUTH_BACKOFF_ATTEMPTS: '2',
-});
+const world = useWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true', SVC_AUTH_BACKOFF_ATTEMPTS: '2' });
 const org = useOrg(world);
 let slug: string;
 let url: string;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type TestOrg, useWorld } from '../../../../test/harness.ts';
+import { type TestOrg, useOrg, useWorld } from '../../../../test/harness.ts';
 import { type AuditRow, entryOfRow } from './queries.ts';
 
 const world = useWorld();
@@ -87,10 +87,9 @@ async function rename(org: TestOrg, name: string): Promise<void> {
 }
 
 describe('reading', () => {
-  let org: TestOrg;
+  const org = useOrg(world);
   let traceId: string | undefined;
   beforeAll(async () => {
-    org = await world.createOrg();
     world.clock.advanceSeconds(10);
     await rename(org, 'one');
     world.clock.advanceSeconds(10);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, type World } from '../../../../test/harness.ts';
+import { useWorld } from '../../../../test/harness.ts';
 import {
   type HostileAnswer,
   type HostileServer,
@@ -102,15 +102,13 @@ describe('a forwarded request', () => {
 });
 
 describe('reading the directory', () => {
-  let world: World;
+  const world = useWorld();
   let job: Job | undefined;
-  beforeAll(async () => {
-    world = await createWorld();
+  beforeAll(() => {
     const { db, clock } = world;
     const peers = new Map([['us', peer.url]]);
     [job] = createDirectorySync({ db, clock, log, region: 'eu', peers, secrets, answerWithinMs: 300 }).jobs;
   });
-  afterAll(() => world.close());
 
   test.each(hostileAnswers)('$name fails this read only', async (answer) => {
     await world.db.query(`UPDATE directory_peers SET attempted_at = 'epoch'`, []);

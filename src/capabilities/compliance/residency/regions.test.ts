@@ -1,8 +1,9 @@
 /** Two regions, each a service with its own database, on real sockets. */
 import { request as httpRequest } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, useWorld, type World } from '../../../../test/harness.ts';
 import { checkAnswer } from '../../../../test/support/contract-check.ts';
+import { useFixture } from '../../../../test/support/fixtures.ts';
 import { exchange } from '../../../../test/support/raw-socket.ts';
 import { type PeerSecrets, sign, signatureGoodForMs, verify } from './signatures.ts';
 
@@ -18,16 +19,15 @@ const settings = (region: string, peers: string) => ({
 
 // Nothing listens on port 9, so forwarding from us to eu fails.
 const us = useWorld(settings('us', 'eu=http://127.0.0.1:9'));
-let eu: World;
+const eu = useFixture(async () =>
+  createWorld(settings('eu', `us=${(await us.listen()).url},ap=http://127.0.0.1:9`)),
+);
 /** An org whose home region is us. */
 let org: TestOrg;
 beforeAll(async () => {
-  const { url } = await us.listen();
-  eu = await createWorld(settings('eu', `us=${url},ap=http://127.0.0.1:9`));
   org = await orgAtHome('us');
   await readDirectory();
 });
-afterAll(() => eu.close());
 
 async function orgAtHome(region: string, mode = 'forward'): Promise<TestOrg> {
   const made = await us.createOrg();

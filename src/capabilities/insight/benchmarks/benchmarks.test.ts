@@ -1,16 +1,13 @@
-import { beforeAll, beforeEach, expect, test } from 'vitest';
-import { type TestOrg, useWorld } from '../../../../test/harness.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { type TestOrg, useOrg, useWorld } from '../../../../test/harness.ts';
 import { invalid, recordedOf, refusalOf } from '../../../../test/support/limits.ts';
 
 const floor = 3;
 const world = useWorld({ SVC_BENCHMARK_K_FLOOR: String(floor) });
-let reader: TestOrg;
+const reader = useOrg(world);
 let industries = 0;
 /** A different industry for each test, so that tests do not affect each other. */
 let industry: string;
-beforeAll(async () => {
-  reader = await world.createOrg();
-});
 beforeEach(() => {
   industries += 1;
   industry = `industry ${industries}`;

@@ -5,7 +5,7 @@ import { eventSchema } from '../../../contract/events.ts';
 import { compileBody } from '../../../platform/http/routes/validation.ts';
 import { dueDigest } from './schedule.ts';
 
-// A Sunday.
+// The clock starts on a Sunday.
 const world = useWorld();
 
 const day = 86_400;

@@ -1,6 +1,6 @@
 /** All limits in one list, with their settled and held amounts. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type TestOrg, useOrg, useWorld } from '../../../../test/harness.ts';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 
 const world = useWorld();
 const org = useOrg(world);
@@ -58,7 +58,7 @@ test('filters by kind and by customer, and paginates', async () => {
 });
 
 describe('a list of many limits', () => {
-  let lister: TestOrg;
+  const lister = useOrg(world);
   const call = async (path: string, body?: object) =>
     (
       await world.request(body === undefined ? 'GET' : 'POST', `/v1/orgs/${lister.id}/${path}`, {
@@ -69,7 +69,6 @@ describe('a list of many limits', () => {
   const names = async (query: string) =>
     (await call(`limits${query}`)).data.map(({ name }: { name: string | null }) => name);
   beforeAll(async () => {
-    lister = await world.createOrg();
     const budget = async (name: string, limit_usd: string, more: object) => {
       await call('budgets', { name, period: 'month', limit_usd, enforcement: 'alert', ...more });
       // The list is in the order of creation.

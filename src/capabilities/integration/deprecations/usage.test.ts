@@ -1,15 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type TestOrg, useWorld } from '../../../../test/harness.ts';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { invalid, refusalOf } from '../../../../test/support/limits.ts';
 import { createCallers } from './callers.ts';
 import { addCalls } from './queries.ts';
 
 const world = useWorld();
-let first: TestOrg;
-let second: TestOrg;
-beforeAll(async () => {
-  [first, second] = [await world.createOrg('First'), await world.createOrg('Second')];
-});
+const first = useOrg(world, 'First');
+const second = useOrg(world, 'Second');
 
 const route = '/v1/forecast';
 const forecast = (key: string) => world.request('GET', `${route}?deployment=d&teams=1`, { key });

@@ -1,28 +1,22 @@
 /** Alerts by e-mail through a real mail server: each once, retried, to recipients who can leave. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createWorld, type TestOrg, type World } from '../../../../test/harness.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createWorld, useOrgPerTest } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
+import { useFixture } from '../../../../test/support/fixtures.ts';
 import { cookieOf, postForm } from '../../../../test/support/sign-in.ts';
-import { type SmtpSink, startSmtpSink } from '../../../../test/support/smtp-sink.ts';
+import { startSmtpSink } from '../../../../test/support/smtp-sink.ts';
 import { alertEvents } from '../../../contract/alert-events.ts';
 
-let world: World;
-let sink: SmtpSink;
-let org: TestOrg;
+const sink = useFixture(startSmtpSink);
+const world = useFixture(() =>
+  createWorld({ SVC_SMTP_URL: sink.url, SVC_SMTP_FROM: 'Purser <purser@example.com>' }),
+);
+const org = useOrgPerTest(world);
 
-beforeAll(async () => {
-  sink = await startSmtpSink();
-  world = await createWorld({ SVC_SMTP_URL: sink.url, SVC_SMTP_FROM: 'Purser <purser@example.com>' });
-});
-afterAll(async () => {
-  await world.close();
-  await sink.close();
-});
-beforeEach(async () => {
+beforeEach(() => {
   sink.mails.length = 0;
   sink.faults.recipient = [];
   sink.faults.data = [];
-  org = await world.createOrg();
 });
 
 const call = (method: string, path: string, body?: object, key = org.ownerKey) =>
@@ -142,7 +136,7 @@ describe('a subscription', () => {
   test('cannot be created without a mail server, as the console says before the form is filled in', async () => {
     const without = await createWorld();
     try {
-      org = await without.createOrg();
+      const org = await without.createOrg();
       const path = `/v1/orgs/${org.id}/email-subscriptions`;
       const body = { recipients: ['a@example.com'] };
       const { status, json } = await without.request('POST', path, { key: org.ownerKey, body });

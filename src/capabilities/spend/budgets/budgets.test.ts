@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type TestOrg, useOrg, useWorld } from '../../../../test/harness.ts';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import {
   badAmounts,
   chargeOf,
@@ -231,7 +231,7 @@ test('a viewer can read budgets but not change them', async () => {
 });
 
 describe('listing', () => {
-  let lister: TestOrg;
+  const lister = useOrg(world);
   const list = async (query: string) => {
     const { json } = await world.request('GET', `/v1/orgs/${lister.id}/budgets${query}`, {
       key: lister.ownerKey,
@@ -239,7 +239,6 @@ describe('listing', () => {
     return { names: json.data?.map(({ name }: { name: string }) => name), json };
   };
   beforeAll(async () => {
-    lister = await world.createOrg();
     const budgets = [
       { ...minimal, name: 'd' },
       { ...minimal, name: 'c', scope_kind: 'workflow', scope_id: 'x' },

@@ -310,9 +310,8 @@ describe('a settlement whose cost is unknown', () => {
 });
 
 describe('bulk with `on_error=skip`', () => {
-  let by: TestOrg;
+  const by = useOrg(world);
   beforeAll(async () => {
-    by = await world.createOrg();
     const cap = { cap_usd: '1' };
     expect((await send('PUT', `/v1/orgs/${by.id}/spend-cap`, cap, by)).status).toBe(200);
   });

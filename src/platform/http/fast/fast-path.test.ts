@@ -10,7 +10,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type TestOrg, useWorld } from '../../../../test/harness.ts';
+import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { refusalIn } from '../../../../test/support/edge-world.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import {
@@ -34,8 +34,8 @@ const { forAll } = seedsOf('fast-path');
 const streams = rounds(75, 1_500);
 
 const world = useWorld({ SVC_AUTH_BACKOFF_ATTEMPTS: '1000000' });
-let rich: TestOrg;
-let broke: TestOrg;
+const rich = useOrg(world);
+const broke = useOrg(world);
 const servers: Server[] = [];
 
 interface Listening {
@@ -54,8 +54,6 @@ async function listen({ withFastPath }: { withFastPath: boolean }): Promise<List
 }
 
 beforeAll(async () => {
-  rich = await world.createOrg();
-  broke = await world.createOrg();
   for (const [org, cap_usd] of [
     [rich, '1000000'],
     [broke, '0'],
