@@ -1,23 +1,18 @@
 /** The circuit breaker of a connection, from the responses of its provider to the order of the connections. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ConnectedWorld, createConnectedWorld } from '../../test/support/gateway-world.ts';
-import { type MockProvider, startMockProvider } from '../../test/support/mock-provider.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { useFixture } from '../../test/support/fixtures.ts';
+import { createConnectedWorld } from '../../test/support/gateway-world.ts';
+import { startMockProvider } from '../../test/support/mock-provider.ts';
 
-let gateway: ConnectedWorld;
-let second: MockProvider;
+const second = useFixture(startMockProvider);
+const gateway = useFixture(createConnectedWorld);
 let url: string;
 let firstId: string;
 beforeAll(async () => {
-  gateway = await createConnectedWorld();
-  second = await startMockProvider();
   const kind = 'openai';
   firstId = await gateway.connect({ name: 'one', kind, base_url: `${gateway.provider.url}/v1`, priority: 1 });
   await gateway.connect({ name: 'two', kind, base_url: `${second.url}/v1`, priority: 2 });
   ({ url } = await gateway.world.listen());
-});
-afterAll(async () => {
-  await gateway.close();
-  await second.close();
 });
 
 /** Sends a call. Returns its status, and the requests that each provider received. */

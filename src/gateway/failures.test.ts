@@ -8,8 +8,8 @@ import { useFixture } from '../../test/support/fixtures.ts';
 import { connectionTo, type GatewayWorld, useGatewayWorld } from '../../test/support/gateway-world.ts';
 import { startMockProvider } from '../../test/support/mock-provider.ts';
 
-const gateway = useGatewayWorld();
 const second = useFixture(startMockProvider);
+const gateway = useGatewayWorld();
 let openai: OpenAI;
 let usual: Pick<GatewayWorld, 'connections' | 'settings'>;
 

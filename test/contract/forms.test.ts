@@ -1,15 +1,10 @@
 /** Forms are read before the visitor is identified: they are small, and never compressed. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEdgeWorld, type EdgeWorld, refusalIn } from '../support/edge-world.ts';
+import { describe, expect, it } from 'vitest';
+import { refusalIn, useEdgeWorld } from '../support/edge-world.ts';
 import { exchange, type RawAnswer, rawRequest } from '../support/raw-socket.ts';
 
-let edge: EdgeWorld;
-
-beforeAll(async () => {
-  edge = await createEdgeWorld();
-});
-afterAll(() => edge.world.close());
+const edge = useEdgeWorld();
 
 async function post(target: string, body: Uint8Array, headers: readonly string[] = []): Promise<RawAnswer> {
   const head = [

@@ -1,22 +1,20 @@
 /** Bodies that are too large, damaged, malformed or of the wrong type. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { TestOrg } from '../harness.ts';
-import { createEdgeWorld, type EdgeWorld, refusalIn } from '../support/edge-world.ts';
+import { refusalIn, useEdgeWorld } from '../support/edge-world.ts';
 import { exchange, type RawAnswer, RawClient, rawRequest } from '../support/raw-socket.ts';
 
 const limitBytes = 4_096;
 /** Larger than the kernel's buffers on both sides, so that the server must read. */
 const hugeBytes = 8_000_000;
-let edge: EdgeWorld;
+const edge = useEdgeWorld({ SVC_BODY_LIMIT_BYTES: String(limitBytes) });
 let org: TestOrg;
 
 beforeAll(async () => {
-  edge = await createEdgeWorld({ SVC_BODY_LIMIT_BYTES: String(limitBytes) });
   org = await edge.world.createOrg();
 });
 afterEach(() => edge.checkHealthy());
-afterAll(() => edge.world.close());
 
 async function post(
   body: string | Uint8Array,

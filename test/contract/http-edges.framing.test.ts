@@ -2,22 +2,18 @@
 import { EventEmitter, once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { createHttpServer } from '../../src/platform/http/server/server.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { createEdgeWorld, type EdgeWorld, refusalIn } from '../support/edge-world.ts';
+import { refusalIn, useEdgeWorld } from '../support/edge-world.ts';
 import { exchange, RawClient, rawRequest } from '../support/raw-socket.ts';
 
-let edge: EdgeWorld;
+const edge = useEdgeWorld();
 
-beforeAll(async () => {
-  edge = await createEdgeWorld();
-});
 afterEach(async () => {
   edge.world.fault = undefined;
   await edge.checkHealthy();
 });
-afterAll(() => edge.world.close());
 
 /** Latin-1, so that a test can write any byte. */
 const bytes = (text: string) => Buffer.from(text, 'latin1');

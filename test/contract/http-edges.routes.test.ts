@@ -1,20 +1,18 @@
 /** Unknown routes, invalid URLs, and the headers of every response. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { routeOf, type TestOrg } from '../harness.ts';
 import { checkAnswer } from '../support/contract-check.ts';
-import { createEdgeWorld, type EdgeWorld, refusalIn } from '../support/edge-world.ts';
+import { refusalIn, useEdgeWorld } from '../support/edge-world.ts';
 import { exchange, RawClient, rawRequest } from '../support/raw-socket.ts';
 
 const origin = 'https://app.example.com';
-let edge: EdgeWorld;
+const edge = useEdgeWorld({ SVC_CORS_ORIGINS: origin });
 let org: TestOrg;
 
 beforeAll(async () => {
-  edge = await createEdgeWorld({ SVC_CORS_ORIGINS: origin });
   org = await edge.world.createOrg();
 });
 afterEach(() => edge.checkHealthy());
-afterAll(() => edge.world.close());
 
 async function ask(method: string, target: string, headers: readonly string[] = []) {
   const [answer, ...more] = await exchange(edge.port, rawRequest(method, target, headers));
@@ -156,27 +154,25 @@ describe('HEAD', () => {
   }
 });
 
-describe('every response', () => {
-  it('has its own trace id, which the client cannot choose and which is in the log', async () => {
-    const chosen = 'c'.repeat(32);
-    const seen = new Set<string>();
-    const requests = [
-      rawRequest('GET', '/healthz', [`x-svc-trace-id: ${chosen}`]),
-      rawRequest('GET', '/v1/meta/errors', [`X-Svc-Trace-Id: ${chosen}`, `traceparent: 00-${chosen}-00-01`]),
-      rawRequest('GET', '/v1/nothing', [`x-svc-trace-id: ${chosen}`]),
-      rawRequest('CONNECT', 'x:1', [`x-svc-trace-id: ${chosen}`]),
-      `x-svc-trace-id: ${chosen}\r\n\r\n`,
-    ];
-    for (const request of requests) {
-      const [answer] = await exchange(edge.port, request);
-      const id = answer?.headers['x-svc-trace-id'] ?? '';
-      expect(id).toMatch(/^[0-9a-f]{32}$/);
-      expect(id).not.toBe(chosen);
-      expect(edge.world.logLines.some((line) => line.includes(id))).toBe(true);
-      seen.add(id);
-    }
-    expect(seen.size).toBe(requests.length);
-  });
+it('every response has its own trace id, which the client cannot choose and which is in the log', async () => {
+  const chosen = 'c'.repeat(32);
+  const seen = new Set<string>();
+  const requests = [
+    rawRequest('GET', '/healthz', [`x-svc-trace-id: ${chosen}`]),
+    rawRequest('GET', '/v1/meta/errors', [`X-Svc-Trace-Id: ${chosen}`, `traceparent: 00-${chosen}-00-01`]),
+    rawRequest('GET', '/v1/nothing', [`x-svc-trace-id: ${chosen}`]),
+    rawRequest('CONNECT', 'x:1', [`x-svc-trace-id: ${chosen}`]),
+    `x-svc-trace-id: ${chosen}\r\n\r\n`,
+  ];
+  for (const request of requests) {
+    const [answer] = await exchange(edge.port, request);
+    const id = answer?.headers['x-svc-trace-id'] ?? '';
+    expect(id).toMatch(/^[0-9a-f]{32}$/);
+    expect(id).not.toBe(chosen);
+    expect(edge.world.logLines.some((line) => line.includes(id))).toBe(true);
+    seen.add(id);
+  }
+  expect(seen.size).toBe(requests.length);
 });
 
 describe('browsers', () => {

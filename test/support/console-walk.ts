@@ -1,7 +1,7 @@
 /** Signed-in visitors of the console in a real browser, and the checks of every page they open. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
-import { createWorld, type TestAnswer, type TestOrg, type World } from '../harness.ts';
+import { type TestAnswer, type TestOrg, useWorld, type World } from '../harness.ts';
 import { expectGood, openBrowser, watched } from './browser.ts';
 import { mailSettings } from './console-fixtures.ts';
 import { cookieOf, postForm } from './sign-in.ts';
@@ -45,14 +45,13 @@ export async function openAccountMenu(page: Page): Promise<void> {
  * throw.
  */
 export function walkThrough(executable: string | undefined, settings: Record<string, string>): Walk {
-  let world: World;
+  const world = useWorld({ ...mailSettings, ...settings });
   let browser: Browser;
   let url = '';
   /** Violations by the pages of each visitor. */
   let faults: string[][] = [];
 
   beforeAll(async () => {
-    world = await createWorld({ ...mailSettings, ...settings });
     ({ url } = await world.listen());
     browser = await openBrowser(executable ?? '');
   });
@@ -62,10 +61,7 @@ export function walkThrough(executable: string | undefined, settings: Record<str
     await Promise.all(browser.contexts().map((context) => context.close()));
     expect(heard).toEqual([]);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await world?.close();
-  });
+  afterAll(() => browser?.close());
 
   async function newPage(options: object = {}): Promise<Page> {
     const context = await browser.newContext({ viewport: { width: 1_280, height: 900 }, ...options });
@@ -101,9 +97,7 @@ export function walkThrough(executable: string | undefined, settings: Record<str
   }
 
   return {
-    get world() {
-      return world;
-    },
+    world,
     get browser() {
       return browser;
     },

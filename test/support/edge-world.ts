@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { ErrorCode } from '../../src/contract/errors.ts';
 import { createWorld, type World } from '../harness.ts';
 import { checkAnswer } from './contract-check.ts';
+import { useFixture } from './fixtures.ts';
 import { exchange, type RawAnswer, rawRequest } from './raw-socket.ts';
 
 export interface EdgeWorld {
@@ -14,9 +15,14 @@ export interface EdgeWorld {
   createOrg(name: string): string;
   /** Fails unless the service serves a page and an authenticated write, each on a new connection. */
   checkHealthy(): Promise<void>;
+  close(): Promise<void>;
 }
 
-export async function createEdgeWorld(env: Record<string, string> = {}): Promise<EdgeWorld> {
+export function useEdgeWorld(env?: Record<string, string>): EdgeWorld {
+  return useFixture(() => createEdgeWorld(env));
+}
+
+async function createEdgeWorld(env?: Record<string, string>): Promise<EdgeWorld> {
   const world = await createWorld(env);
   const { port } = await world.listen();
   const operator = [`Authorization: Bearer ${world.operatorKey}`, 'Content-Type: application/json'];
@@ -34,6 +40,7 @@ export async function createEdgeWorld(env: Record<string, string> = {}): Promise
     port,
     operator,
     createOrg,
+    close: world.close,
     async checkHealthy() {
       const [page] = await exchange(port, rawRequest('GET', '/healthz'));
       expect(page?.status).toBe(200);
