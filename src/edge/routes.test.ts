@@ -219,20 +219,18 @@ describe('an edge decision with an Idempotency-Key', () => {
   });
 });
 
-describe('the fast path', () => {
-  test('enforces the body size limit', async () => {
-    const small = await createWorld({ SVC_BODY_LIMIT_BYTES: '1024' });
-    try {
-      const org = await small.createOrg();
-      const send = (workflow: string) =>
-        small.request('POST', '/v1/edge/decision', {
-          key: org.ownerKey,
-          body: { model: 'm', estimated_cost_usd: '0.1', workflow },
-        });
-      expect((await send('w')).status).toBe(200);
-      expect((await send('w'.repeat(1_100))).json.error.code).toBe('payload_too_large');
-    } finally {
-      await small.close();
-    }
-  });
+test('the fast path of decisions enforces the body size limit', async () => {
+  const small = await createWorld({ SVC_BODY_LIMIT_BYTES: '1024' });
+  try {
+    const org = await small.createOrg();
+    const send = (workflow: string) =>
+      small.request('POST', '/v1/edge/decision', {
+        key: org.ownerKey,
+        body: { model: 'm', estimated_cost_usd: '0.1', workflow },
+      });
+    expect((await send('w')).status).toBe(200);
+    expect((await send('w'.repeat(1_100))).json.error.code).toBe('payload_too_large');
+  } finally {
+    await small.close();
+  }
 });

@@ -108,7 +108,7 @@ describe('output that was received is charged in full', () => {
     },
   );
 
-  test('also beyond the maximum in the body, which the provider has ignored', async () => {
+  test('output beyond the maximum in the body, which the provider has ignored, is charged in full', async () => {
     respond = (_, response) => response.writeHead(200, eventStream).end(events(chunk(words(8_000))));
     await chat({ stream: true, max_tokens: 10 });
     // The number of tokens is not known: no text has more than eight bytes per token on average.
@@ -395,26 +395,29 @@ describe('an attempt that failed is charged as an upper bound if the provider ma
   test.each([
     [500, 'openai_compatible'],
     [429, 'openai'],
-  ] as const)('nor after an error that reports usage, which used the hold: %i', async (status, kind) => {
-    gateway.connections = [connectionTo(url, kind, { name: 'tested' })];
-    const body = JSON.stringify({ error: {}, usage: { prompt_tokens: 20, completion_tokens: 100 } });
-    let attempts = 0;
-    respond = (_, response) => {
-      attempts += 1;
-      response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '0' }).end(body);
-    };
-    const response = await fetch(`${gateway.url}/compat/tested/v1/chat/completions`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${gateway.key}`,
-        'content-type': 'application/json',
-        'x-svc-max-cost-usd': '0.0015',
-      },
-      body: JSON.stringify({ model: 'gpt-test', max_tokens: 100, messages }),
-    });
-    expect([response.status, await response.text(), attempts]).toEqual([status, body, 1]);
-    expect(await lastRun()).toMatchObject({ input_tokens: 20, output_tokens: 100, marks: [] });
-  });
+  ] as const)(
+    'no other attempt follows an error that reports usage, which used the hold: %i',
+    async (status, kind) => {
+      gateway.connections = [connectionTo(url, kind, { name: 'tested' })];
+      const body = JSON.stringify({ error: {}, usage: { prompt_tokens: 20, completion_tokens: 100 } });
+      let attempts = 0;
+      respond = (_, response) => {
+        attempts += 1;
+        response.writeHead(status, { 'content-type': 'application/json', 'retry-after': '0' }).end(body);
+      };
+      const response = await fetch(`${gateway.url}/compat/tested/v1/chat/completions`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${gateway.key}`,
+          'content-type': 'application/json',
+          'x-svc-max-cost-usd': '0.0015',
+        },
+        body: JSON.stringify({ model: 'gpt-test', max_tokens: 100, messages }),
+      });
+      expect([response.status, await response.text(), attempts]).toEqual([status, body, 1]);
+      expect(await lastRun()).toMatchObject({ input_tokens: 20, output_tokens: 100, marks: [] });
+    },
+  );
 
   test('usage that the error reports is charged instead', async () => {
     gateway.connections = [connectionTo(url, 'openai_compatible', { name: 'tested' })];
@@ -497,7 +500,7 @@ describe('a stream of which a part cannot be read is charged as its maximum', ()
     expect(await lastRun()).toMatchObject({ output_tokens: 2_000, marks: ['usage_estimated'] });
   });
 
-  test('but what was received of an encoded stream before it broke off is read', async () => {
+  test('text that was received of an encoded stream before it broke off is read and charged', async () => {
     const encoded = gzipSync(events(chunk(words), chunk('a')));
     respond = (_, response) => {
       response.writeHead(200, { ...eventStream, 'content-encoding': 'gzip' });

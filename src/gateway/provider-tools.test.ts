@@ -126,7 +126,7 @@ describe('a tool that the provider runs is refused if it has no price', () => {
     expect(error.details).toEqual({ tool: 'web_search_20250305', unit: 'web_search', model: 'claude-test' });
   });
 
-  test('also a tool of which only official providers charge the tokens alone', async () => {
+  test('a tool of which only official providers charge the tokens alone is refused at other providers', async () => {
     const body = { tools: [{ type: 'mcp', server_label: 'x', server_url: 'http://127.0.0.1' }] };
     expect((await call('responses', body)).status).toBe(200);
     gateway.connections = [connectionTo(gateway.provider.url, 'openai_compatible', { name: 'compatible' })];

@@ -223,7 +223,7 @@ async function brokenOff(more: object): Promise<number | undefined> {
 
 const azure = () => [connectionTo(gateway.provider.url, 'azure_openai')];
 
-test('the same holds for an alias of such a model, and for a model whose capabilities name reasoning', async () => {
+test('the bound of hidden reasoning also holds for an alias, and for a model whose capabilities name reasoning', async () => {
   await priceOf('o3-aliased', { aliases: ['house-model'] });
   expect(await brokenOff({ model: 'house-model' })).toBe(5_000);
   gateway.world.clock.advanceSeconds(1);

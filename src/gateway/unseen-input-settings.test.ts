@@ -215,7 +215,7 @@ describe('refuse', () => {
     });
   });
 
-  test('also for a model of the routing policy', async () => {
+  test('unseen input is refused also if the routing policy chooses the model', async () => {
     const policy = {
       candidates: ['gpt-seen'],
       suite: 'any',

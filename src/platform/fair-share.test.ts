@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { FairShare } from './fair-share.ts';
 
 /** Takes units until the pool refuses one. */
@@ -44,10 +44,8 @@ test('counts what must be taken beyond every bound, and admits again once it is 
   expect(pool.tryTake('other')).toBe(true);
 });
 
-describe('a pool that is too small for a reserve', () => {
-  test('is used completely', () => {
-    expect(fill(new FairShare({ capacity: 3 }), 'only')).toBe(3);
-  });
+test('a pool that is too small for a reserve is used completely', () => {
+  expect(fill(new FairShare({ capacity: 3 }), 'only')).toBe(3);
 });
 
 test('applies the maximum of a tenant also to an empty pool', () => {

@@ -112,7 +112,7 @@ describe('an owner key without all scopes cannot grant more than it has', () => 
     await asOwner('DELETE', 'sso');
   });
 
-  test('neither can its console session', async () => {
+  test('the console session of an owner key without all scopes cannot grant more than the key', async () => {
     const { cookie } = await signIn(world, narrowKey, org.id);
     const { status } = await send('POST', `members/${memberId}/sign-in-link`, undefined, {
       headers: { cookie, 'sec-fetch-site': 'same-origin' },
@@ -120,7 +120,7 @@ describe('an owner key without all scopes cannot grant more than it has', () => 
     expect(status).toBe(403);
   });
 
-  test('it can still rename and remove a member', async () => {
+  test('an owner key without all scopes can rename and remove a member', async () => {
     const invited = await asOwner('POST', 'members', { email: 'eve@example.com', role: 'viewer' });
     const path = `members/${invited.json.id}`;
     const renamed = await send('PATCH', path, { name: 'Eve', role: 'viewer' }, { key: narrowKey });
@@ -156,7 +156,7 @@ describe('an owner key with locked attribution cannot grant access to members', 
     await asOwner('DELETE', 'sso');
   });
 
-  test('neither can its console session', async () => {
+  test('the console session of an owner key with locked attribution cannot grant access to members', async () => {
     const { cookie } = await signIn(world, locked.secret, org.id);
     const { status } = await send('POST', `members/${memberId}/sign-in-link`, undefined, {
       headers: { cookie, 'sec-fetch-site': 'same-origin' },

@@ -598,7 +598,7 @@ describe('in bulk', () => {
     await reconciled();
   });
 
-  test('the same for a running run, the depth of a chain, and a rate', async () => {
+  test('a denial names the run also for a running run, the depth of a chain, and a rate', async () => {
     await putCap('1');
     const { json } = await bulk([{ cost_usd: '0.5' }, { status: 'running', estimated_cost_usd: '0.6' }]);
     expect(json.error.details).toMatchObject({ run_index: 1, reason: 'pre_flight' });

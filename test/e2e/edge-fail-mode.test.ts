@@ -28,7 +28,7 @@ async function orgWithCap(world: World) {
   return { org, ask };
 }
 
-describe('while the books cannot be asked', () => {
+describe('while the ledger is unavailable', () => {
   test('the edge refuses by default, and never allows', async () => {
     const world = await createWorld();
     const { ask } = await orgWithCap(world);

@@ -158,7 +158,7 @@ describe.runIf(engine === 'postgres')('a process frozen past the takeover time',
       await expectReplay(send, answer.text);
     });
 
-    test('also when the one that took over is still at work: the key is no longer its own', async () => {
+    test('while the process that took over is still at work: the key is no longer its own', async () => {
       const [stalled, other] = services;
       const send = request('at work');
       const held = await stalled.holdAt('handler', 'orgs.create');
@@ -191,7 +191,7 @@ describe.runIf(engine === 'postgres')('a process frozen past the takeover time',
     });
   });
 
-  test('and found dead by its silence: the fence has moved as well', async () => {
+  test('found dead by its silence: its fence has moved, so its commit fails', async () => {
     await start({ ...settingsOf(place), ...byDeathAlone });
     const send = request('silent');
     const { answer, late } = await freezeAt('handler', send);

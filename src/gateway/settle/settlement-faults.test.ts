@@ -41,7 +41,7 @@ const failPostingsOf = (model: string) =>
 
 const modelsOfRuns = async () => (await gateway.runs()).map(({ model }) => model).sort();
 
-test('one that fails does not keep others waiting, and is posted once it can be', async () => {
+test('a settlement that fails does not keep others waiting, and is posted once it can be', async () => {
   const restore = failPostingsOf('claude-test');
   expect((await claude()).status).toBe(200);
   await retry();
@@ -57,7 +57,7 @@ test('one that fails does not keep others waiting, and is posted once it can be'
   expect(await modelsOfRuns()).toContain('claude-test');
 });
 
-test('one that fails for a minute is left to the expiry of its hold', async () => {
+test('a settlement that fails for a minute is left to the expiry of its hold', async () => {
   const restore = failPostingsOf('claude-test');
   expect((await claude()).status).toBe(200);
   for (let seconds = 0; seconds < 60; seconds += 1) {

@@ -106,21 +106,19 @@ describe('creating', () => {
   });
 });
 
-describe('validity', () => {
-  test('a key works from not_before until expires_at, to the millisecond', async () => {
-    const key = await world.mintKey(org, 'viewer', ['org:read'], {
-      not_before: new Date(world.clock.now().getTime() + 10_000).toISOString(),
-      expires_at: new Date(world.clock.now().getTime() + 20_000).toISOString(),
-    });
-    const status = async () => (await keys('GET', `/${key.id}`, org.ownerKey)).json.status;
-    expect([await codeOf(key.secret), await status()]).toEqual(['key_expired', 'not_yet_valid']);
-    world.clock.advanceSeconds(10);
-    expect([await codeOf(key.secret), await status()]).toEqual([200, 'active']);
-    world.clock.advanceSeconds(9.999);
-    expect(await codeOf(key.secret)).toBe(200);
-    world.clock.advanceSeconds(0.001);
-    expect([await codeOf(key.secret), await status()]).toEqual(['key_expired', 'expired']);
+test('a key works from not_before until expires_at, to the millisecond', async () => {
+  const key = await world.mintKey(org, 'viewer', ['org:read'], {
+    not_before: new Date(world.clock.now().getTime() + 10_000).toISOString(),
+    expires_at: new Date(world.clock.now().getTime() + 20_000).toISOString(),
   });
+  const status = async () => (await keys('GET', `/${key.id}`, org.ownerKey)).json.status;
+  expect([await codeOf(key.secret), await status()]).toEqual(['key_expired', 'not_yet_valid']);
+  world.clock.advanceSeconds(10);
+  expect([await codeOf(key.secret), await status()]).toEqual([200, 'active']);
+  world.clock.advanceSeconds(9.999);
+  expect(await codeOf(key.secret)).toBe(200);
+  world.clock.advanceSeconds(0.001);
+  expect([await codeOf(key.secret), await status()]).toEqual(['key_expired', 'expired']);
 });
 
 describe('revoking', () => {
@@ -225,23 +223,21 @@ describe('rotating', () => {
   });
 });
 
-describe('listing', () => {
-  test('filters by the status that a key shows', async () => {
-    const other = await world.createOrg();
-    const later = (seconds: number) => new Date(world.clock.now().getTime() + seconds * 1_000).toISOString();
-    await world.mintKey(other, 'viewer', [], { expires_at: later(10) });
-    await world.mintKey(other, 'viewer', [], { not_before: later(1_000) });
-    const revoked = await world.mintKey(other, 'viewer', [], { expires_at: later(10) });
-    const path = `/v1/orgs/${other.id}/keys`;
-    await world.request('DELETE', `${path}/${revoked.id}`, { key: other.ownerKey });
-    world.clock.advanceSeconds(20);
-    const all = await world.request('GET', path, { key: other.ownerKey });
-    for (const status of ['active', 'not_yet_valid', 'expired', 'revoked']) {
-      const { json } = await world.request('GET', `${path}?status=${status}`, { key: other.ownerKey });
-      expect(json.data).toHaveLength(1);
-      expect(json.data).toEqual(all.json.data.filter((key: { status: string }) => key.status === status));
-    }
-  });
+test('the list of keys filters by the status that a key shows', async () => {
+  const other = await world.createOrg();
+  const later = (seconds: number) => new Date(world.clock.now().getTime() + seconds * 1_000).toISOString();
+  await world.mintKey(other, 'viewer', [], { expires_at: later(10) });
+  await world.mintKey(other, 'viewer', [], { not_before: later(1_000) });
+  const revoked = await world.mintKey(other, 'viewer', [], { expires_at: later(10) });
+  const path = `/v1/orgs/${other.id}/keys`;
+  await world.request('DELETE', `${path}/${revoked.id}`, { key: other.ownerKey });
+  world.clock.advanceSeconds(20);
+  const all = await world.request('GET', path, { key: other.ownerKey });
+  for (const status of ['active', 'not_yet_valid', 'expired', 'revoked']) {
+    const { json } = await world.request('GET', `${path}?status=${status}`, { key: other.ownerKey });
+    expect(json.data).toHaveLength(1);
+    expect(json.data).toEqual(all.json.data.filter((key: { status: string }) => key.status === status));
+  }
 });
 
 describe('operator keys', () => {

@@ -210,7 +210,7 @@ describe('signing in', () => {
     expect((await whoIs((await enter(leaver)).cookie)).member_id).toBe(json.id);
   });
 
-  test('also when the org has another provider by then', async () => {
+  test('a removed member cannot sign in after the org has changed its provider', async () => {
     const leaver = { sub: 'mover', email: 'mover@example.com', email_verified: true };
     const { member_id } = await whoIs((await enter(leaver)).cookie);
     await owner('DELETE', `/members/${member_id}`);
@@ -223,7 +223,7 @@ describe('signing in', () => {
     expect((await enter(leaver)).answer.status).toBe(303);
   });
 
-  test('also when the provider does not verify addresses', async () => {
+  test('a removed member cannot sign in with an address that the provider has not verified', async () => {
     const leaver = { sub: 'left', email: 'left@example.com', email_verified: true };
     const { member_id } = await whoIs((await enter(leaver)).cookie);
     await owner('DELETE', `/members/${member_id}`);
@@ -525,7 +525,7 @@ describe('rejects', () => {
     expect((await enter({ sub: 'ada' })).answer.status).toBe(303);
   });
 
-  test('one that names us as the client that it was issued to gets in', async () => {
+  test('a token that names us as its authorized party gets in', async () => {
     await connect();
     idp.forge = { claims: { azp: idp.clientId } };
     expect((await enter({ sub: 'ada' })).answer.status).toBe(303);
@@ -627,7 +627,7 @@ describe('rejects', () => {
     expect(none).toEqual(await ask('no-such-org'));
   });
 
-  test('so does a removed org, while it is being purged', async () => {
+  test('a removed org gets the same response as an unknown org while it is being purged', async () => {
     const other = await world.createOrg();
     const { issuer, clientId: client_id } = idp;
     expect((await owner('PUT', '/sso', { issuer, client_id }, other)).status).toBe(200);

@@ -107,19 +107,22 @@ describe('SSO that becomes required while people sign in', () => {
   });
 
   // The embedded engine runs only one transaction at a time.
-  test.runIf(engine === 'postgres')('nor does one that has to wait for the lock', async () => {
-    await put();
-    const link = await invitation();
-    beforeLock(() => put({ required: true }));
-    const joined = await postForm(world, link, {});
-    expect([joined.status, await signedIn([joined])]).toEqual([410, 0]);
-    await put();
-    beforeLock(() => put({ required: true }));
-    const login = await signInWithKey();
-    expect([login.status, await signedIn([login])]).toEqual([403, 0]);
-  });
+  test.runIf(engine === 'postgres')(
+    'a sign-in that waits for the lock of the org opens no session',
+    async () => {
+      await put();
+      const link = await invitation();
+      beforeLock(() => put({ required: true }));
+      const joined = await postForm(world, link, {});
+      expect([joined.status, await signedIn([joined])]).toEqual([410, 0]);
+      await put();
+      beforeLock(() => put({ required: true }));
+      const login = await signInWithKey();
+      expect([login.status, await signedIn([login])]).toEqual([403, 0]);
+    },
+  );
 
-  test('of many at once none stays signed in', async () => {
+  test('of many sign-ins at once, none stays signed in', async () => {
     for (let round = 0; round < 3; round += 1) {
       await put();
       const links = [await invitation(), await invitation(), await invitation()];
@@ -145,17 +148,15 @@ describe('SSO that becomes required while people sign in', () => {
   });
 });
 
-describe('an identity provider that is replaced while somebody signs in through it', () => {
-  test('opens no session any more', async () => {
-    await put();
-    idp.account = { sub: 'ada' };
-    const browser = new Browser();
-    const back = (await browser.follow(`${url}/sso/${slug}/login`, `${url}/sso/callback`)).headers.get(
-      'location',
-    );
-    beforeTransaction(() => put({ issuer: 'https://other.example' }));
-    const answer = await browser.request(back ?? '');
-    expect(answer.status).toBe(403);
-    expect(answer.text).toContain('changed in the meantime');
-  });
+test('a sign-in through an identity provider that is replaced meanwhile opens no session', async () => {
+  await put();
+  idp.account = { sub: 'ada' };
+  const browser = new Browser();
+  const back = (await browser.follow(`${url}/sso/${slug}/login`, `${url}/sso/callback`)).headers.get(
+    'location',
+  );
+  beforeTransaction(() => put({ issuer: 'https://other.example' }));
+  const answer = await browser.request(back ?? '');
+  expect(answer.status).toBe(403);
+  expect(answer.text).toContain('changed in the meantime');
 });

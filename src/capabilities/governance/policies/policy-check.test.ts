@@ -142,23 +142,21 @@ describe('a rule that blocks', () => {
   });
 });
 
-describe('the first matching rule decides', () => {
-  test('by priority, the lowest first, then by age; the default is allow', async () => {
-    await here.rule({ effect: 'block', priority: 20, reason: 'late' });
-    world.clock.advanceSeconds(1);
-    await here.rule({ effect: 'block', priority: 20, reason: 'later' });
-    await here.rule({ effect: 'allow', priority: 10, models: ['gpt-*'] });
-    await here.rule({
-      effect: 'block',
-      priority: -5,
-      models: ['gpt-4o'],
-      actions: ['train'],
-      reason: 'first',
-    });
-    expect((await here.run()).status).toBe(201);
-    expect((await here.run({ action: 'train' })).json.error.details.reason).toBe('first');
-    expect((await here.run({ model: 'other' })).json.error.details.reason).toBe('late');
+test('the first matching rule decides: the one of lowest priority, then the oldest; the default is allow', async () => {
+  await here.rule({ effect: 'block', priority: 20, reason: 'late' });
+  world.clock.advanceSeconds(1);
+  await here.rule({ effect: 'block', priority: 20, reason: 'later' });
+  await here.rule({ effect: 'allow', priority: 10, models: ['gpt-*'] });
+  await here.rule({
+    effect: 'block',
+    priority: -5,
+    models: ['gpt-4o'],
+    actions: ['train'],
+    reason: 'first',
   });
+  expect((await here.run()).status).toBe(201);
+  expect((await here.run({ action: 'train' })).json.error.details.reason).toBe('first');
+  expect((await here.run({ model: 'other' })).json.error.details.reason).toBe('late');
 });
 
 describe('an expression', () => {
@@ -276,13 +274,11 @@ describe('an expression', () => {
   });
 });
 
-describe('tenants', () => {
-  test('rules of one org do not affect runs of another', async () => {
-    await here.rule({ effect: 'block' });
-    const other = await policyWorld(world);
-    expect((await other.run()).status).toBe(201);
-    expect((await here.run()).status).toBe(403);
-  });
+test('rules of one org do not affect runs of another', async () => {
+  await here.rule({ effect: 'block' });
+  const other = await policyWorld(world);
+  expect((await other.run()).status).toBe(201);
+  expect((await here.run()).status).toBe(403);
 });
 
 describe('the edge', () => {

@@ -289,93 +289,85 @@ describe('a detector that flags', () => {
   });
 });
 
-describe('the sample', () => {
-  test('is limited in length, and never split inside a character', async () => {
-    await create({ ...regex, name: 'long', pattern: 'x[^y]+', action: 'block' });
-    const { sample } = (await run(`x${'🦩'.repeat(500)}`)).json.error.details;
-    expect(sample.length).toBeLessThanOrEqual(sampleCharactersMax);
-    expect(sample).toBe(`x${'🦩'.repeat((sampleCharactersMax - 2) / 2)}`);
-  });
+test('a sample is limited in length, and never split inside a character', async () => {
+  await create({ ...regex, name: 'long', pattern: 'x[^y]+', action: 'block' });
+  const { sample } = (await run(`x${'🦩'.repeat(500)}`)).json.error.details;
+  expect(sample.length).toBeLessThanOrEqual(sampleCharactersMax);
+  expect(sample).toBe(`x${'🦩'.repeat((sampleCharactersMax - 2) / 2)}`);
 });
 
-describe('the content', () => {
-  test('is in no table and no log line, with or without an idempotency key', async () => {
-    const marker = 'unmistakable-quagga-7719';
-    await create({ ...words, words: ['flamingo'], action: 'flag' });
-    await enable('email', 'block');
-    const post = (content: string, headers: Record<string, string>) =>
-      world.request('POST', '/v1/runs', {
-        key: org.ownerKey,
-        headers,
-        body: { model: 'm', cost_usd: '1', content },
-      });
-    const kept = await post(`flamingo ${marker}`, { 'idempotency-key': 'quagga' });
-    expect(kept.json).toMatchObject({ flagged_by: ['projects'], content: null });
-    expect((await post(`${marker}@example.com`, { 'idempotency-key': 'quagga 2' })).text).toContain(marker);
-    expect((await call('POST', '/test', { content: `${marker}@example.com` })).text).toContain(marker);
-    const tested = () =>
-      world.request('POST', `/v1/orgs/${org.id}/safety-detectors/test`, {
-        key: org.ownerKey,
-        headers: { 'idempotency-key': 'quagga 3' },
-        body: { content: `${marker}@example.com` },
-      });
-    const { text } = await tested();
-    expect(text).toContain(marker);
-    expect((await tested()).text).toBe(text);
-    await world.request('POST', '/v1/runs', {
+test('inspected content is in no table and no log line, with or without an idempotency key', async () => {
+  const marker = 'unmistakable-quagga-7719';
+  await create({ ...words, words: ['flamingo'], action: 'flag' });
+  await enable('email', 'block');
+  const post = (content: string, headers: Record<string, string>) =>
+    world.request('POST', '/v1/runs', {
       key: org.ownerKey,
-      body: { model: 'm', status: 'running', estimated_cost_usd: '1', content: marker },
+      headers,
+      body: { model: 'm', cost_usd: '1', content },
     });
-
-    expect(world.logLines.join('\n')).not.toContain(marker);
-    const tables = await world.db.query<{ name: string }>(
-      `SELECT quote_ident(table_name) AS name FROM information_schema.tables
-        WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
-    );
-    expect(tables.length).toBeGreaterThan(20);
-    for (const { name } of tables) {
-      const rows = await world.db.query(`SELECT 1 AS one FROM ${name} t WHERE t::text LIKE $1`, [
-        `%${marker}%`,
-      ]);
-      expect([name, rows.length]).toEqual([name, 0]);
-    }
+  const kept = await post(`flamingo ${marker}`, { 'idempotency-key': 'quagga' });
+  expect(kept.json).toMatchObject({ flagged_by: ['projects'], content: null });
+  expect((await post(`${marker}@example.com`, { 'idempotency-key': 'quagga 2' })).text).toContain(marker);
+  expect((await call('POST', '/test', { content: `${marker}@example.com` })).text).toContain(marker);
+  const tested = () =>
+    world.request('POST', `/v1/orgs/${org.id}/safety-detectors/test`, {
+      key: org.ownerKey,
+      headers: { 'idempotency-key': 'quagga 3' },
+      body: { content: `${marker}@example.com` },
+    });
+  const { text } = await tested();
+  expect(text).toContain(marker);
+  expect((await tested()).text).toBe(text);
+  await world.request('POST', '/v1/runs', {
+    key: org.ownerKey,
+    body: { model: 'm', status: 'running', estimated_cost_usd: '1', content: marker },
   });
+
+  expect(world.logLines.join('\n')).not.toContain(marker);
+  const tables = await world.db.query<{ name: string }>(
+    `SELECT quote_ident(table_name) AS name FROM information_schema.tables
+      WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
+  );
+  expect(tables.length).toBeGreaterThan(20);
+  for (const { name } of tables) {
+    const rows = await world.db.query(`SELECT 1 AS one FROM ${name} t WHERE t::text LIKE $1`, [
+      `%${marker}%`,
+    ]);
+    expect([name, rows.length]).toEqual([name, 0]);
+  }
 });
 
-describe('the edge', () => {
-  test('lists safety in `not_checked` as soon as a detector is enabled', async () => {
-    expect((await decide()).json.not_checked).toEqual([]);
-    await enable('iban', 'flag');
-    expect((await decide()).json.not_checked).toEqual(['safety']);
-    const { json } = await create(words);
-    await call('PATCH', '/iban', { enabled: false });
-    expect((await decide()).json.not_checked).toEqual(['safety']);
-    await call('DELETE', `/${json.id}`);
-    expect((await decide()).json.not_checked).toEqual([]);
-  });
+test('the edge lists safety in `not_checked` as soon as a detector is enabled', async () => {
+  expect((await decide()).json.not_checked).toEqual([]);
+  await enable('iban', 'flag');
+  expect((await decide()).json.not_checked).toEqual(['safety']);
+  const { json } = await create(words);
+  await call('PATCH', '/iban', { enabled: false });
+  expect((await decide()).json.not_checked).toEqual(['safety']);
+  await call('DELETE', `/${json.id}`);
+  expect((await decide()).json.not_checked).toEqual([]);
 });
 
-describe('a dry run', () => {
-  test('returns the matches of all detectors, including disabled ones, and the verdict', async () => {
-    await create(regex);
-    const content = `SEC-0001 and SEC-0002, ${card}`;
-    const { json } = await call('POST', '/test', { content });
-    expect(json).toMatchObject({ verdict: 'flag', content_characters: content.length });
-    const [cards, tickets] = json.findings;
-    expect(json.findings).toHaveLength(2);
-    expect(cards).toMatchObject({ detector: 'credit_card', enabled: false, fires: true });
-    expect(tickets.matches).toEqual([
-      { start: 0, end: 8, sample: 'SEC-0001' },
-      { start: 13, end: 21, sample: 'SEC-0002' },
-    ]);
-    await enable('credit_card', 'block');
-    expect((await call('POST', '/test', { content })).json.verdict).toBe('block');
-    const chosen = await call('POST', '/test', { content, detectors: ['email'] });
-    expect(chosen.json).toMatchObject({ verdict: 'pass', findings: [] });
-    expect(fields(await call('POST', '/test', { content, detectors: ['email', 'nobody'] }))).toEqual([
-      'detectors[1] invalid_value',
-    ]);
-  });
+test('a dry run returns the matches of all detectors, including disabled ones, and the verdict', async () => {
+  await create(regex);
+  const content = `SEC-0001 and SEC-0002, ${card}`;
+  const { json } = await call('POST', '/test', { content });
+  expect(json).toMatchObject({ verdict: 'flag', content_characters: content.length });
+  const [cards, tickets] = json.findings;
+  expect(json.findings).toHaveLength(2);
+  expect(cards).toMatchObject({ detector: 'credit_card', enabled: false, fires: true });
+  expect(tickets.matches).toEqual([
+    { start: 0, end: 8, sample: 'SEC-0001' },
+    { start: 13, end: 21, sample: 'SEC-0002' },
+  ]);
+  await enable('credit_card', 'block');
+  expect((await call('POST', '/test', { content })).json.verdict).toBe('block');
+  const chosen = await call('POST', '/test', { content, detectors: ['email'] });
+  expect(chosen.json).toMatchObject({ verdict: 'pass', findings: [] });
+  expect(fields(await call('POST', '/test', { content, detectors: ['email', 'nobody'] }))).toEqual([
+    'detectors[1] invalid_value',
+  ]);
 });
 
 describe('hostile patterns and contents', () => {

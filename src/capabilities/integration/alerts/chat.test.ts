@@ -1,5 +1,5 @@
 /** Alerts to receivers in the shape of Slack and Teams: real requests, each alert once. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 import { startSlack, startTeams } from '../../../../test/support/chat-receivers.ts';
 import type { Receiver } from '../../../../test/support/webhook-receiver.ts';
@@ -161,26 +161,22 @@ test('a limit with a counter per customer sends at most 20 messages per window',
   expect(there.received[0]?.body).toContain('customer customer-');
 });
 
-describe('the format of a webhook', () => {
-  test('is json by default, and is rejected together with events that are no alerts', async () => {
-    const org = await world.createOrg();
-    const url = 'https://receiver.example/';
-    const made = await call(org, 'POST', '/webhooks', { url, events: ['*'] });
-    expect(made.json.format).toBe('json');
-    const missing = await call(org, 'POST', '/webhooks', { url });
-    expect(missing.status).toBe(422);
-    expect(missing.json.error.details.fields).toEqual([
-      { field: 'events', code: 'required', message: 'This field is required.' },
-    ]);
-    const all = await call(org, 'POST', '/webhooks', { url, format: 'slack', events: ['limit.*', '*'] });
-    expect(all.json.error.details.fields).toMatchObject([
-      { field: 'events[1]', message: expect.stringMatching(/Not an alert/) },
-    ]);
-    expect((await call(org, 'PATCH', `/webhooks/${made.json.id}`, { format: 'teams' })).status).toBe(422);
-    const change = { format: 'teams', events: ['limit.*', 'digest.weekly'] };
-    expect((await call(org, 'PATCH', `/webhooks/${made.json.id}`, change)).json).toMatchObject(change);
-    expect((await call(org, 'PATCH', `/webhooks/${made.json.id}`, { events: ['budget.*'] })).status).toBe(
-      422,
-    );
-  });
+test('a webhook is in JSON by default, and rejects a chat format together with events that are not alerts', async () => {
+  const org = await world.createOrg();
+  const url = 'https://receiver.example/';
+  const made = await call(org, 'POST', '/webhooks', { url, events: ['*'] });
+  expect(made.json.format).toBe('json');
+  const missing = await call(org, 'POST', '/webhooks', { url });
+  expect(missing.status).toBe(422);
+  expect(missing.json.error.details.fields).toEqual([
+    { field: 'events', code: 'required', message: 'This field is required.' },
+  ]);
+  const all = await call(org, 'POST', '/webhooks', { url, format: 'slack', events: ['limit.*', '*'] });
+  expect(all.json.error.details.fields).toMatchObject([
+    { field: 'events[1]', message: expect.stringMatching(/Not an alert/) },
+  ]);
+  expect((await call(org, 'PATCH', `/webhooks/${made.json.id}`, { format: 'teams' })).status).toBe(422);
+  const change = { format: 'teams', events: ['limit.*', 'digest.weekly'] };
+  expect((await call(org, 'PATCH', `/webhooks/${made.json.id}`, change)).json).toMatchObject(change);
+  expect((await call(org, 'PATCH', `/webhooks/${made.json.id}`, { events: ['budget.*'] })).status).toBe(422);
 });

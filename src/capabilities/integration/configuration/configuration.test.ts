@@ -469,7 +469,7 @@ describe('a configuration that is invalid changes nothing', () => {
     expect((await read('budgets')).data).toEqual([]);
   };
 
-  test('and every invalid field is named', async () => {
+  test('an invalid configuration is rejected with each of its invalid fields', async () => {
     const body = {
       budgets: [budget('A'), budget('B', { limit_usd: 'much', color: 'red' })],
       spend_cap: {},
@@ -532,7 +532,7 @@ describe('a configuration that is invalid changes nothing', () => {
     );
   });
 
-  test('neither does a conflict in its middle, which names the place', async () => {
+  test('a conflict in the middle of a configuration names its place, and changes nothing', async () => {
     const hooks = Array.from({ length: 101 }, (_, n) => ({ ...hook, url: `https://receiver.example/${n}` }));
     await expectNothing(
       await apply({ budgets: [budget('A')], webhooks: hooks }),
@@ -557,7 +557,7 @@ describe('a configuration that is invalid changes nothing', () => {
     );
   });
 
-  test('and a failure of the database rolls everything back', async () => {
+  test('a failure of the database rolls the whole configuration back', async () => {
     world.fault = (point) => {
       if (point === 'write.before_commit') {
         throw new Error('power cut');

@@ -447,7 +447,7 @@ describe('a call is recorded once', () => {
     expect(await runs()).toHaveLength(2);
   });
 
-  test('and twice if two responses have a short id, which servers use again', async () => {
+  test('two calls are recorded if two responses have the same short id, which servers use again', async () => {
     await sendSpans({ records: [chat({ 'gen_ai.response.id': 'chatcmpl-485' })] });
     await sendSpans({ records: [chat({ 'gen_ai.response.id': 'chatcmpl-485' })] });
     expect(await runs()).toHaveLength(2);

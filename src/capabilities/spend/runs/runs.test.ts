@@ -772,31 +772,29 @@ describe('bulk', () => {
   });
 });
 
-describe('the list', () => {
-  test('filters, pages in both orders, and rejects unknown parameters', async () => {
-    const own = await world.createOrg();
-    for (const [index, workflow] of ['a', 'b', 'a'].entries()) {
-      world.clock.advanceSeconds(1);
-      await send(
-        'POST',
-        '/v1/runs',
-        { model: `m${index}`, cost_usd: '1', workflow, tags: { index: `${index}` } },
-        own,
-      );
-    }
-    const models = async (query: string) => {
-      const { json } = await send('GET', `/v1/runs?${query}`, undefined, own);
-      return json.data.map(({ model }: { model: string }) => model);
-    };
-    expect(await models('')).toEqual(['m2', 'm1', 'm0']);
-    expect(await models('sort=charged_at&workflow=a')).toEqual(['m0', 'm2']);
-    expect(await models('tag=index%3D1')).toEqual(['m1']);
-    expect(await models('status=failed')).toEqual([]);
-    const first = await send('GET', '/v1/runs?limit=2', undefined, own);
-    expect(await models(`limit=2&cursor=${first.json.next_cursor}`)).toEqual(['m0']);
-    expect(faultsOf(await send('GET', '/v1/runs?sort=cost', undefined, own))).toEqual(['sort invalid_value']);
-    expect(faultsOf(await send('GET', '/v1/runs?from=yesterday', undefined, own))).toEqual([
-      'from invalid_format',
-    ]);
-  });
+test('the list of runs filters, pages in both orders, and rejects unknown parameters', async () => {
+  const own = await world.createOrg();
+  for (const [index, workflow] of ['a', 'b', 'a'].entries()) {
+    world.clock.advanceSeconds(1);
+    await send(
+      'POST',
+      '/v1/runs',
+      { model: `m${index}`, cost_usd: '1', workflow, tags: { index: `${index}` } },
+      own,
+    );
+  }
+  const models = async (query: string) => {
+    const { json } = await send('GET', `/v1/runs?${query}`, undefined, own);
+    return json.data.map(({ model }: { model: string }) => model);
+  };
+  expect(await models('')).toEqual(['m2', 'm1', 'm0']);
+  expect(await models('sort=charged_at&workflow=a')).toEqual(['m0', 'm2']);
+  expect(await models('tag=index%3D1')).toEqual(['m1']);
+  expect(await models('status=failed')).toEqual([]);
+  const first = await send('GET', '/v1/runs?limit=2', undefined, own);
+  expect(await models(`limit=2&cursor=${first.json.next_cursor}`)).toEqual(['m0']);
+  expect(faultsOf(await send('GET', '/v1/runs?sort=cost', undefined, own))).toEqual(['sort invalid_value']);
+  expect(faultsOf(await send('GET', '/v1/runs?from=yesterday', undefined, own))).toEqual([
+    'from invalid_format',
+  ]);
 });
