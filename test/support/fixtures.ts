@@ -1,4 +1,4 @@
-/** What a test file declares in one line, and hooks create: `const world = useWorld()`. */
+/** Fixtures that a test file declares in one line, and that hooks create: `const world = useWorld()`. */
 import { afterAll, beforeAll } from 'vitest';
 
 /** Creates a fixture before the tests, and closes it after them. The fixture declared last is closed first. */
@@ -25,6 +25,7 @@ export function forwardTo<T extends object>(current: () => T | undefined): T {
   return new Proxy({} as T, {
     get: (_, name) => Reflect.get(existing(), name),
     set: (_, name, value) => Reflect.set(existing(), name, value),
+    defineProperty: (_, name, descriptor) => Reflect.defineProperty(existing(), name, descriptor),
     ownKeys: () => Reflect.ownKeys(existing()),
     getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(existing(), name),
   });
