@@ -1,6 +1,6 @@
 /** `purser restore`: creates the data directory, or the content of an empty PostgreSQL database, from a backup file. */
 import { existsSync } from 'node:fs';
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { type Config, loadConfig } from '../config/settings.ts';
@@ -11,6 +11,7 @@ import { lockDirectory } from '../platform/db/pglite/directory-lock.ts';
 import { openBackupFile } from '../platform/db/transfer/backup-file.ts';
 import { migrationsOf } from '../platform/db/transfer/database-target.ts';
 import type { TransferHeader, TransferSource } from '../platform/db/transfer/frames.ts';
+import { syncTree } from '../platform/files/durable-files.ts';
 import { readKeyFile, secretsKeyFile } from '../platform/secrets/key-ring.ts';
 import { checkContext, findKey } from '../platform/secrets/secrets.ts';
 import { removeSessionMarker } from '../server/unsynced-session.ts';
@@ -152,6 +153,7 @@ async function restoreDirectory(
         process.stderr.write('reconciling the ledger\n');
       },
     });
+    // The database may not have synced its files.
     await syncTree(restoring);
     await moveAside(dataDir);
     for (const part of parts) {
@@ -163,20 +165,6 @@ async function restoreDirectory(
     return verified;
   } finally {
     await lock.release();
-  }
-}
-
-/** Forces all files to the disk: the database itself may not have done so. */
-async function syncTree(directory: string): Promise<void> {
-  for (const entry of await readdir(directory, { withFileTypes: true })) {
-    const path = join(directory, entry.name);
-    if (entry.isDirectory()) {
-      await syncTree(path);
-    } else {
-      const file = await open(path, 'r');
-      await file.sync();
-      await file.close();
-    }
   }
 }
 

@@ -34,7 +34,7 @@ export interface ConfigurationService {
   export(orgId: string): Promise<ExportedConfiguration>;
   /** Returns all organizations; for operators. */
   orgs(): Promise<readonly ListedOrg[]>;
-  /** True if the configuration names its organization by its slug. */
+  /** True with the operator key, with which each configuration must have the slug of its organization. */
   readonly isOperator: boolean;
 }
 

@@ -126,7 +126,7 @@ async function databaseAheadMs(db: Database): Promise<number> {
   return best.aheadMs;
 }
 
-/** The embedded database has the clock of this machine, so only a step back since an earlier write can be seen. */
+/** The embedded database uses the clock of this machine, so only a clock that was set back to before the last migration is detected. */
 async function lastWriteAheadMs(db: Database): Promise<number> {
   const [row] = await db.query<{ last: Date | null }>(
     `SELECT max(applied_at) AS last FROM schema_migrations`,

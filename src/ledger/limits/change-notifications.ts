@@ -34,7 +34,7 @@ export async function notifyLimitChanged(tx: Transaction, orgId: string): Promis
   await limitsChanged.notify(tx, orgId);
 }
 
-/** Transactions that change many limits of the organization. */
+/** The organization whose version a transaction has incremented for all of its changes (`notifyManyLimitsChanged`). */
 const alreadyNotified = new WeakMap<Transaction, string>();
 
 /**

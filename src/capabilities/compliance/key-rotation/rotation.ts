@@ -121,7 +121,7 @@ async function advance(db: Database, secrets: RotatableSecrets, position: Positi
   };
 }
 
-/** From now on a process starts without the old key. */
+/** Encrypts the key of digests and the check with the current key, and forgets the older keys: a process may start without them. */
 async function finishRotation(db: Database, secrets: RotatableSecrets): Promise<void> {
   const [keyId] = secrets.keyIds() as readonly [string];
   await db.transaction(async (tx) => {

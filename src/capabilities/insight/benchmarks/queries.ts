@@ -86,7 +86,7 @@ export function listCohorts(db: Queryable, orgId: string, query: CohortFilters):
   });
 }
 
-/** Locks block formation for this week until the transaction ends, and deletes earlier weeks. */
+/** Lets no other transaction form blocks of this week until this one ends. Deletes the blocks of earlier weeks. */
 export async function lockWeek(tx: Transaction, week: Date): Promise<void> {
   await tx.query('INSERT INTO benchmark_weeks (week) VALUES ($1) ON CONFLICT DO NOTHING', [week]);
   await tx.query('SELECT week FROM benchmark_weeks WHERE week = $1 FOR UPDATE', [week]);

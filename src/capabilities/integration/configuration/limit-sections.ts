@@ -119,7 +119,7 @@ interface RateLimitsResource extends Resource {
 
 const policyDefaults = { match: {}, burst: null, window_seconds: 0 };
 
-/** The policies are replaced as a whole, so those that the file does not have are sent again unless they are pruned. */
+/** The route replaces all policies, so those whose names are not in the file are sent too, except with `prune`. */
 export const rateLimits: SingleSection = {
   shape: 'single',
   name: 'rate_limits',

@@ -233,7 +233,7 @@ function matchItems(
         reject(
           `${path}.${section.key[0]}`,
           candidates.length > 1
-            ? `The organization has several of these, which differ neither in ${fields}. Add the \`id\` of the one that is meant.`
+            ? `Several of these in the organization have the same ${fields}. Add the \`id\` of the one that you mean.`
             : `Another item has the same ${fields}.`,
         );
         // Not in the list of resources without an item.

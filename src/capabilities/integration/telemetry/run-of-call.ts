@@ -12,8 +12,8 @@ const latencyMsMax = 31_536_000_000;
 const isTier = new RegExp(wordPattern);
 
 /**
- * `model` is the name to price the call by. The cost that the emitter states is used if `usesStatedCost`, and is kept as metadata
- * otherwise. A time in the future is that of a clock that is ahead: the call is recorded now.
+ * `model` is the name to price the call by. The cost that the emitter states is always kept as metadata; it is also the cost of the
+ * run if `usesStatedCost`. Times in the future are replaced by `now`: the clock of their emitter is ahead.
  */
 export function runOfCall(
   call: ModelCall,

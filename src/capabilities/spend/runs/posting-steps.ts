@@ -30,11 +30,11 @@ export interface PostingContext {
   /** Number of postings that need admission. The others use an existing hold, record or correct. */
   readonly admissions: number;
   readonly contents: Contents | undefined;
-  /** False: the content is checked, and not stored. */
+  /** False if the content is checked but not stored. */
   readonly keepsContent: boolean;
   /** Stores the response of an idempotent request in the transaction that posts the runs. */
   readonly storeResponse: PostingGroup<RunDraft>['storeResponse'];
-  /** Replaced by the steps that add permits, flags and content. */
+  /** Replaced by the steps, which add the amount that fits, permits, flags and content. */
   postings: readonly Posting<RunDraft>[];
   /** Set by `rateLimits`. */
   takenRates: readonly RateDebit[];

@@ -14,7 +14,7 @@ export interface BodyMemory {
 
 /** The rest of the heap is for all else. */
 const halfOfHeap = Math.floor(getHeapStatistics().heap_size_limit / 2);
-/** A tenant that uses no memory can always send a body of the usual maximum size. */
+/** Each tenant can use 32 MiB of the last tenth, which is reserved; less if the heap is small or several tenants use the pool. */
 const tenantPool = new FairShare({ capacity: Math.min(1_073_741_824, halfOfHeap), shareMax: 33_554_432 });
 const workPool = new FairShare({ capacity: halfOfHeap, shareMax: 67_108_864 });
 /** Enough for hundreds of the largest forms. */
