@@ -33,7 +33,7 @@ export function denialName({ code, details, cause }: DenialView): string {
   return isNamed ? `${title}: ${cause.name}` : title;
 }
 
-/** What a limit lacked for a request, formatted. */
+/** The needed and the remaining amount of a limit that denied a request, formatted. */
 export interface Shortfall {
   readonly limit: string;
   /** Undefined where the denial does not say. */
@@ -87,7 +87,7 @@ export function shortfallOf({ code, details }: Pick<DenialView, 'code' | 'detail
   }
 }
 
-/** What is left of a decimal amount, exactly; zero if it is exceeded. */
+/** Returns the rest of a decimal amount, exactly; zero if it is exceeded. */
 function difference(limit: string | undefined, spent: string | undefined): string | undefined {
   const left = (parseUsd(limit ?? '') ?? 0n) - (parseUsd(spent ?? '') ?? 0n);
   return formatUsd(left > 0n ? left : 0n);

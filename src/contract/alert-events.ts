@@ -1,6 +1,6 @@
 /**
  * The events that people are alerted of, by e-mail and in chat. Other events are for programs: most of them are too frequent, or
- * say nothing that somebody must act on.
+ * need no action of a person.
  */
 import type { EventType } from './events.ts';
 

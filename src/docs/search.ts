@@ -64,7 +64,7 @@ export async function createSearch(
       }
       const words = tellingWords(text);
       const found = index.search(words).flatMap(({ id }) => entries[id as number] ?? []);
-      // What is called exactly so comes first, whatever its length.
+      // Entries of exactly this name come first, whatever their length.
       const isNamed = ({ title, name }: Entry) =>
         [title, name].some((one) => normalized(one) === normalized(text));
       const named = found.filter(isNamed).sort((a, b) => rankOf(a) - rankOf(b) || a.id - b.id);

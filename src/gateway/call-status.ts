@@ -32,7 +32,7 @@ export interface CallStatus {
   readonly outputTokens: number | null;
 }
 
-/** What is known of the call since its admission. */
+/** The state of the call since its admission. */
 export interface CallProgress extends Pick<CallStatus, 'state' | 'connection' | 'attempts'> {
   /** The output that the hold covers now, if it grows. */
   readonly heldTokens: number | undefined;

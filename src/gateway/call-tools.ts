@@ -30,7 +30,7 @@ export interface CallTools {
   readonly callNanos: bigint | undefined;
   /** Units of which only the tokens are charged. */
   readonly tokensOnly: ReadonlySet<string>;
-  /** How often the provider may read the whole input: once, and again after each call of a tool. */
+  /** Maximum number of times that the provider reads the whole input: once, and again after each call of a tool. */
   readonly rounds: number;
   /** The maximum to write into the body; undefined: it stays as it is. */
   readonly bodyMax: number | undefined;
@@ -63,7 +63,7 @@ export function withoutTools({ body }: ParsedCall): CallTools {
 
 /** More calls in one response are refused: their bound would mean nothing. */
 const callsLimit = 1_000;
-/** Of an advisor whose tool sets no maximum. */
+/** The maximum output of an advisor whose tool sets none. */
 const advisorOutputTokens = 16_384;
 
 export interface ToolRules {
@@ -80,7 +80,7 @@ export interface ToolRules {
 interface Priced {
   readonly tool: OfferedTool;
   readonly calls: number;
-  /** Of one call. */
+  /** The price of one call. */
   readonly nanos: bigint;
   readonly isUnit: boolean;
 }
@@ -204,7 +204,7 @@ function held(priced: readonly Priced[], total: number | undefined) {
 }
 
 export interface ToolCharges {
-  /** Of the run: units of its price. */
+  /** The units of the run, as its price counts them. */
   readonly units: ServerTools;
   /** The cost of tools that the price does not have. */
   readonly nanos: bigint;

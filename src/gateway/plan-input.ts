@@ -20,7 +20,7 @@ import { type HeldUnseen, requireSeen } from './unseen-input.ts';
 
 export interface PlannedInput {
   readonly input: InputParts;
-  /** Of one pass of the model. */
+  /** Input tokens of one pass of the model. */
   readonly passTokens: number;
   /** Set if more is held than the seen input may have. */
   readonly heldUnseen: HeldUnseen | undefined;
@@ -36,7 +36,7 @@ export interface InputRules {
   readonly ratios: TokenRatios;
   readonly settings: GatewaySettings;
   readonly candidates: readonly Connection[];
-  /** Of the model in the catalog. */
+  /** The context of the model, as the catalog says. */
   readonly contextTokens: number | undefined;
   readonly maxOutputTokens: number | undefined;
   /** The value of the header that turns features on. */

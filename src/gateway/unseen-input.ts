@@ -11,7 +11,7 @@ export const unseenInputCode = 'unseen_input';
 export interface HeldUnseen {
   /** Undefined if a tool of the provider is offered in an unusual place. */
   readonly unseen: UnseenInput | undefined;
-  /** Of one pass of the model. */
+  /** Input tokens of one pass of the model. */
   readonly passTokens: number;
 }
 

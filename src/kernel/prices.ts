@@ -18,7 +18,7 @@ export interface Rates {
   readonly inputNanosPerMillion: bigint;
   readonly cachedInputNanosPerMillion: bigint | null;
   readonly cacheWriteNanosPerMillion: bigint | null;
-  /** Of tokens that are cached for one hour, computed by modifiers. Left out: charged like other cache writes. */
+  /** The rate of tokens that are cached for one hour, computed by modifiers. Left out: charged like other cache writes. */
   readonly cacheWrite1hNanosPerMillion?: bigint;
   readonly outputNanosPerMillion: bigint | null;
   readonly audioInputNanosPerMillion: bigint | null;

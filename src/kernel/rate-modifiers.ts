@@ -32,7 +32,7 @@ export interface Tariff {
   readonly hasFreeUnits?: boolean;
 }
 
-/** How a run is served. Unknown tiers and regions are allowed: no modifier matches them. */
+/** The tier and region that serve a run. Unknown ones are allowed: no modifier matches them. */
 export interface ServiceTerms {
   readonly tier: string | null;
   readonly region: string | null;

@@ -9,7 +9,7 @@ import { ServiceUnavailable } from './service-unavailable.ts';
 
 export interface FailureLogOptions {
   readonly log: Log;
-  /** What fails, such as the id of a job. Part of every line. */
+  /** Fields of every line that name the failing part, such as the id of a job. */
   readonly fields: object;
   readonly messages: {
     readonly failed: string;

@@ -14,7 +14,7 @@ export interface CallPlan {
   readonly body: Fields;
   readonly model: string;
   readonly inputTokens: number;
-  /** Of all alternative answers together. */
+  /** The maximum of all alternative answers together. */
   readonly maxOutputTokens: number;
   /** Number of alternative answers. */
   readonly choices: number;

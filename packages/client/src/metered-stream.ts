@@ -2,7 +2,7 @@
 import { type ByteOperations, eventOf, SseReader } from '../../../src/kernel/providers/sse-reader.ts';
 import { dataOf, type StreamUsage } from '../../../src/kernel/providers/stream-usage.ts';
 
-/** How a stream has ended: as a whole, broken off by the provider, or left by its reader. */
+/** The end of a stream: complete, broken off by the provider, or left by its reader. */
 export type StreamEnd = 'complete' | 'broken' | 'left';
 
 export interface MeteredStreamOptions {

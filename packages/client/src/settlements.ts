@@ -123,7 +123,7 @@ export function createSettlements(options: SettlementsOptions): Settlements {
       const isInSpool = await addToSpool(settlement);
       if (pending.size >= pendingMax) {
         const error = new PurserError(`More than ${pendingMax} settlements wait for Purser.`);
-        // Those in the spool are posted by the next process.
+        // Settlements in the spool are posted by the next process.
         onError(error, isInSpool ? { operation: 'settle' } : { operation: 'settle', settlement });
         return;
       }

@@ -28,7 +28,7 @@ export function senderOf(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 16);
 }
 
-/** How long the service keeps the response. */
+/** Time for which the service keeps the response. */
 const keptMs = 72 * 3_600_000;
 
 export function isKept({ sentAt }: PendingRequest, now: Date): boolean {

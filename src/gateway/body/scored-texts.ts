@@ -12,9 +12,9 @@ const hashedLengthMax = 16_000;
 /** Positions at which long texts are compared first. Random, so that a client cannot construct texts that agree there. */
 const samples = Array.from({ length: 16 }, () => randomInt(2 ** 40) / 2 ** 40);
 const sameSamplesMax = 8;
-/** Characters that are scored during the plan: texts that it makes of a body itself. */
+/** Maximum of characters that are scored during the plan, which makes some texts of a body itself. */
 const unexpectedMax = 65_536;
-/** Values that are looked at between two pauses. */
+/** Values that are visited between two pauses. */
 const valuesPerStep = 500;
 
 const scoredTexts = new WeakMap<Fields, ScoredTexts>();

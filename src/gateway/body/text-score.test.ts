@@ -14,7 +14,7 @@ import { ambiguous, classifiedMax, hashStep, vocabularyFile } from './vocabulary
 const { seeds } = seedsOf('text-scores');
 const stepsPerSeed = 3_000;
 const strings = vocabularyStrings();
-/** Strings that are not a part of a character. */
+/** The strings of whole characters: others are a part of the bytes of one. */
 const texts = strings.map((bytes) => bytes.toString()).filter((text) => !text.includes('\ufffd'));
 
 const scoreOf = (text: string) => textScore(text).score;

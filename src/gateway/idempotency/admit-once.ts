@@ -67,7 +67,7 @@ async function requireUnusedInLedger(
   if (holdId !== undefined && (await ledger.reads.findHold(orgId, holdId)) !== undefined) {
     throw inProgress(runId);
   }
-  // It may have failed at no cost, and released the key.
+  // The first call may have failed at no cost, and released the key.
   if ((await ledger.replay(orgId, key)) !== undefined) {
     throw new GatewayError(
       409,

@@ -25,7 +25,7 @@ export function callKeyOf(idempotencyKey: string, { caller, url, body }: Receive
     // Keyed with the idempotency key, which is not stored: a prompt cannot be guessed from it.
     fingerprint: createHmac('sha256', idempotencyKey).update(`${query}\n`).update(body).digest('hex'),
     cipherKey: Buffer.from(hkdfSync('sha256', idempotencyKey, owner, 'run of a call', 32)),
-    // What is stored names the run, not its customer.
+    // The stored response names the run, not its customer.
     customerDigest: null,
   };
 }

@@ -40,7 +40,7 @@ export interface CountsStore {
 }
 
 interface Counts {
-  /** Of all processes, as far as this one knows. */
+  /** The counts of all processes, as far as this one knows. */
   readonly total: Int32Array;
   /** Not stored yet; undefined if everything is. */
   added: { readonly counts: Int32Array; readonly samplesMax: number } | undefined;

@@ -123,7 +123,7 @@ export function createSettlements({
   async function retryFailed(): Promise<void> {
     queue.retry(postedTogetherMax);
     await postNow();
-    // Those of orgs whose ledger is available again.
+    // The settlements of orgs whose ledger is available again.
     if (queue.ready > 0) {
       await postNow();
     }

@@ -1,4 +1,4 @@
-/** What the end of a stream means for its call, and what the client receives of it. */
+/** Decides by the end of a stream how its call is settled, and how the response of the client ends. */
 import type { GatewayErrorCode } from '../../contract/gateway-errors.ts';
 import type { CallOutcome } from '../../kernel/providers/call-end.ts';
 import type { CallUsage } from '../../kernel/providers/call-usage.ts';

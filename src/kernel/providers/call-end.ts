@@ -59,7 +59,7 @@ export interface CallBounds extends Partial<Omit<InputBound, 'inputTokens'>> {
 }
 
 export interface SettledUsage {
-  /** Of all attempts. */
+  /** The usage of all attempts. */
   readonly usage: CallUsage;
   readonly fields: RunUsageFields;
   /** Set if the call was charged for several attempts: each is priced by its own size. */

@@ -54,7 +54,7 @@ function addImage(
   }
 }
 
-/** Of contradictory details the largest, because providers differ in the one that counts. */
+/** Returns the largest of contradictory details, because providers differ in the one that counts. */
 function detailOf(details: readonly unknown[]): ImageDetail {
   let detail: ImageDetail = details.some((one) => one != null) ? 'low' : 'high';
   for (const one of details) {

@@ -117,8 +117,8 @@ export async function storeKeys(tx: Queryable, ended: readonly Hold[]): Promise<
 }
 
 /**
- * Stores the response of a decision without a hold, which has no effect. Of concurrent requests the first one wins;
- * returns its replay, or undefined if this response was stored.
+ * Stores the response of a decision that took no hold, and so changed nothing. Of concurrent requests the first one wins: returns
+ * its replay, or undefined if this response was stored.
  */
 export async function storeResponse(
   db: Queryable,

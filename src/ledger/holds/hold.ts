@@ -31,7 +31,7 @@ export interface Hold extends Reservation {
   readonly increases?: readonly string[];
 }
 
-/** How the model is served, as the request stated it: increases are priced by it. Left out: not stated. */
+/** The service that the request stated: increases are priced by it. Left out: not stated. */
 export interface HeldService {
   readonly tier?: string;
   readonly region?: string;

@@ -1,4 +1,4 @@
-/** What a transaction has read and changed of one org: it executes commands on this, and then writes the changes. */
+/** The state of one org in a transaction: it executes commands on this state, and then writes the changes. */
 import { applicableCounters, type Counter, releaseReservation } from '../../kernel/admission.ts';
 import type { OrgLimits } from '../../kernel/limits.ts';
 import type { Ids } from '../../platform/ids.ts';

@@ -80,9 +80,9 @@ export async function migrate(
 }
 
 export interface PendingMigrations {
-  /** Those that `migrate` would apply with these options. */
+  /** The migrations that `migrate` would apply with these options. */
   readonly due: readonly Migration[];
-  /** Those that wait for `purser migrate --contract`. */
+  /** The migrations that wait for `purser migrate --contract`. */
   readonly postponed: readonly Migration[];
 }
 

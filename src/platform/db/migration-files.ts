@@ -24,7 +24,7 @@ export interface Migration extends Declaration {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
-  /** Of the SQL without the declaration, to which `required-from` is added in a later release. */
+  /** Checksum of the SQL without the declaration, to which `required-from` is added in a later release. */
   readonly checksum: string;
 }
 

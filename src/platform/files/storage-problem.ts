@@ -58,7 +58,7 @@ export function fullDisk(directory: string, detail: string): string {
   return `the disk of ${directory} is full (${detail}). Free at least ${megabytes} MB on it, then start again.`;
 }
 
-/** Returns undefined for an error that is not about the file system. */
+/** Returns undefined for an error that is none of `problems`. */
 export function describeFileError(error: unknown, directory: string): string | undefined {
   if (!(error instanceof Error)) {
     return undefined;
@@ -67,7 +67,7 @@ export function describeFileError(error: unknown, directory: string): string | u
   return problems.find(({ codes }) => codes.includes(code ?? ''))?.describe(directory, message);
 }
 
-/** Returns undefined for a text that does not quote an error of the file system. */
+/** Returns undefined for a text that quotes none of `problems`. */
 export function describeSystemText(text: string, directory: string): string | undefined {
   return problems.find(({ texts }) => texts.test(text))?.describe(directory, text);
 }

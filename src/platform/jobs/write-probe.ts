@@ -12,7 +12,7 @@ import type { Log } from '../log.ts';
 import { OverCapacity } from '../service-unavailable.ts';
 
 export interface WriteProbeOptions {
-  /** What is written to, in kebab-case, for the log. */
+  /** Name of the storage, in kebab-case, for the log. */
   readonly target: string;
   /** Makes a small durable write; rejects if it fails, within a bounded time. */
   write(): Promise<unknown>;

@@ -8,7 +8,7 @@
 import { parentPort } from 'node:worker_threads';
 import { SAML } from '@node-saml/node-saml';
 
-/** @param {import('./saml-thread.ts').VerificationRequest} request */
+/** @param {import('./saml-thread.ts').SamlVerificationRequest} request */
 async function verify({ options, response }) {
   try {
     const { profile } = await new SAML(options).validatePostResponseAsync({ SAMLResponse: response });

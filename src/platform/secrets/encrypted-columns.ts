@@ -28,7 +28,7 @@ export interface ReencryptedBatch {
 
 export interface BatchMax {
   readonly values: number;
-  /** Of the ciphertexts as they are stored. A longer value is a batch by itself. */
+  /** Maximum size of the stored ciphertexts. A longer value is a batch by itself. */
   readonly bytes: number;
 }
 

@@ -108,7 +108,7 @@ export interface Assertion {
   /** Id of the request that the assertion answers. */
   readonly requestId: string;
   readonly notOnOrAfter: Date;
-  /** How long the session may last from now on; undefined if the provider sets no end. */
+  /** The longest time for which the session may last from now on; undefined if the provider sets no end. */
   readonly sessionMsMax: number | undefined;
   readonly nameId: string;
   readonly attributes: ReadonlyMap<string, readonly string[]>;

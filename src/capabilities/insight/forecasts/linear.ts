@@ -1,4 +1,4 @@
-/** The linear forecast: average value and cost per team, times the number of teams. Exact, in nanodollars. */
+/** The linear forecast: average value and cost per team, times the number of teams, in nanodollars. */
 
 export interface Observed {
   readonly valueNanos: bigint;

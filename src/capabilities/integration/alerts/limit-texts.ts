@@ -15,7 +15,7 @@ export interface LimitData {
   readonly window_end: string | null;
 }
 
-/** What is known about the limit besides the event: it may have been deleted since. */
+/** The limit of the event, if it was not deleted since. */
 export interface LimitContext {
   readonly row: Pick<LimitRow, 'name' | 'period' | 'owner'> | undefined;
   readonly timezone: string;

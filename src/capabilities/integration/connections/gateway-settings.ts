@@ -1,4 +1,4 @@
-/** How the gateway treats the calls of an org: defaults, storage, cache. */
+/** The settings of the gateway for the calls of an org: defaults, storage, cache. */
 
 import { invalidField } from '../../../contract/api-error.ts';
 import { formatUsd, parseUsd } from '../../../kernel/money.ts';
@@ -35,7 +35,7 @@ export interface GatewaySettings {
   readonly hold: (typeof holdModes)[number];
   readonly onLimit: (typeof onLimitModes)[number];
   readonly onAbort: (typeof onAbortModes)[number];
-  /** Whether the end user in the body (`user`, `safety_identifier`, `metadata.user_id`) names the customer. */
+  /** True if the end user in the body (`user`, `safety_identifier`, `metadata.user_id`) names the customer. */
   readonly customerFromBody: boolean;
 }
 

@@ -40,7 +40,7 @@ function* decode(
   recordOf: (record: Fields, context: Context) => TelemetryRecord,
 ): Generator<TelemetryRecord> {
   const { value, fieldErrors } = parseJsonObject(bytes, { field: resources, max: resourcesMax });
-  // Of two members with one name, another reader may take the other one. Rounded numbers are usual: times in nanoseconds.
+  // If a name is repeated, another reader may take the other value. Rounded numbers are usual: times in nanoseconds.
   const repeated = fieldErrors.filter(({ code }) => code === 'invalid_json');
   if (repeated.length > 0) {
     throw invalidFields(repeated);

@@ -34,7 +34,7 @@ export interface CallTokens {
   readonly input: number;
   readonly cached: number;
   readonly cacheWrite: number;
-  /** With those of reasoning. */
+  /** Includes `reasoning`. */
   readonly output: number;
   readonly reasoning: number;
   readonly audioInput: number;

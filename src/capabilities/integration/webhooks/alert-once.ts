@@ -13,7 +13,7 @@ const keptDays = 400;
 const dayMs = 86_400_000;
 
 export interface AlertName {
-  /** What the alert is about, and when. */
+  /** Names the subject and the time of the alert. */
   readonly alert: string;
   /** The counter of a limit with a wildcard; empty otherwise. */
   readonly subject: string;

@@ -9,7 +9,7 @@ export interface WaitingEvent {
   readonly id: string;
   readonly type: string;
   readonly created_at: Date;
-  /** Of alerts only: the data of other events may be large, and is not needed. */
+  /** Null except for alerts: the data of other events may be large, and is not needed. */
   readonly data: object | null;
 }
 

@@ -1,7 +1,7 @@
 /**
- * How many further deliveries of each subscription may wait. To count those that wait reads all of them, so a process counts
- * them now and then: it creates a part of what is left without counting again. What was sent meanwhile is found by the
- * next count. Several processes may exceed the maximum by that part.
+ * Bounds the waiting deliveries of each subscription. Counting them reads all of them, so a process counts rarely: it creates a
+ * part of the deliveries that the last count has left room for, then counts again. Several processes may exceed the maximum by
+ * that part.
  */
 import { performance } from 'node:perf_hooks';
 import type { Transaction } from '../../../platform/db/database.ts';

@@ -1,9 +1,9 @@
 import type { Queryable } from '../../../platform/db/database.ts';
 
-/** A field is null if it was never set, or for the catalogue's, if the catalogue has none. */
+/** The names of a model. Names that were never set, or that the catalog does not have, are null. */
 export interface ModelNamesRow {
   readonly model: string;
-  /** Set by the operator; while null, those of the catalogue apply. */
+  /** Set by the operator; while null, those of the catalog apply. */
   readonly aliases: readonly string[] | null;
   readonly patterns: readonly string[] | null;
   readonly catalog_aliases: readonly string[] | null;

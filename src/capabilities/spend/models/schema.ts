@@ -233,7 +233,7 @@ export const ResolveQuery = closed({
 });
 
 export const unpricedTreatments = ['refuse', 'hold_default', 'record'] as const;
-/** What happens to calls of models without a price. */
+/** Treatment of calls of models without a price. */
 export type OnUnpriced = (typeof unpricedTreatments)[number];
 
 export const ModelResolution = closed({

@@ -14,7 +14,7 @@ import type { RunDraft } from './queries.ts';
 import { findForeignResponses } from './responses.ts';
 import type { CreateRun } from './schema.ts';
 
-/** No other run may be recorded for its response. */
+/** A run that an emitter reports. Only one run is recorded for each response. */
 export interface ReportedRun extends Pick<EndOfCall, 'marks' | 'responseId'> {
   readonly body: CreateRun & { readonly external_id: string };
 }

@@ -1,4 +1,4 @@
-/** The provider's ids of responses that runs were recorded for: a response is recorded once, whoever reports it. */
+/** The provider's ids of responses that runs were recorded for: a response is recorded once, even if several emitters report it. */
 import type { Posted } from '../../../ledger/posting.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { isStorable } from '../../../platform/http/message/json-errors.ts';

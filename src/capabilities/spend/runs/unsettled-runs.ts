@@ -40,7 +40,7 @@ export function createUnsettledRuns(
     async postingsFor(tx, orgId, holds) {
       const running = new Map<string, RunRow>();
       for (const run of await findRunningRuns(tx, orgId, holds)) {
-        // Of several runs under one decision, the first takes the charge.
+        // If several runs have one decision, the first takes the charge.
         if (run.decision_id !== null && !running.has(run.decision_id)) {
           running.set(run.decision_id, run);
         }

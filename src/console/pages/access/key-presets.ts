@@ -9,7 +9,6 @@ interface Preset {
   readonly name: string;
   readonly label: string;
   readonly role: OrgRole;
-  /** What the key is for. */
   readonly purpose: string;
   holds(scope: string): boolean;
 }

@@ -90,7 +90,7 @@ function subjectOf({ cause, code }: Denial): string {
   }
 }
 
-/** What the visitor can do about it, if they may. */
+/** The actions that resolve the denial, if the visitor may use them. */
 function actions(visit: ScreenVisit, denial: Denial, approval: Approval | ApiFailure | undefined): Part {
   const { cause, code, customer_id } = denial;
   if (code === 'credits_exhausted') {

@@ -139,7 +139,7 @@ function isAnyListed(listed: Listed<unknown> | ApiFailure): boolean | ApiFailure
   return listed instanceof ApiFailure ? listed : listed.data.length > 0;
 }
 
-/** A key that can send calls and cannot manage keys: not the key of somebody who configures the organization. */
+/** A key that can send calls and cannot manage keys: not the key of a person who configures the organization. */
 function isForService({ role, scopes }: Item<'keys.list'>): boolean {
   const sendsCalls = ['gateway:call', 'edge:decide', 'runs:write'].some((scope) => scopes.includes(scope));
   return sendsCalls && (role === 'member' || !scopes.includes('keys:write'));

@@ -79,7 +79,7 @@ export const webhookScreens: readonly Screen[] = [
   }),
 ];
 
-/** How receivers use the secret. */
+/** Explains to receivers how to use the secret. */
 export const signatureNote = html`<p>Deliveries carry <code>X-Svc-Signature: t=…,v1=…</code>. <a href="/docs/guides/webhooks">Verify signatures</a></p>`;
 
 const tones: Readonly<Record<string, Tone>> = { active: 'good', paused: 'warn', disabled: 'bad' };

@@ -15,7 +15,7 @@ import { SyncedNodeFS } from './synced-node-fs.js';
  * @typedef {{ name: string, dataTypeID: number }} Field
  * @typedef {{ fields: Field[], rows: (string | null)[][] }} Result
  * @typedef {{ sql: string, fields: Field[] }} Prepared
- * @typedef {import('./pglite-thread.ts').Statement} Statement
+ * @typedef {import('./pglite-thread.ts').ThreadRequest} Statement
  * @typedef {Awaited<ReturnType<PGlite['execProtocolStream']>>} Messages
  */
 

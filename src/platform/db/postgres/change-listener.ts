@@ -39,7 +39,7 @@ export class ChangeListener {
   readonly #listeners: LocalNotifications;
   readonly #log: Log;
   readonly #nowMs: () => number;
-  /** Of this process alone: the notifications of others do not prove when they were sent. */
+  /** A channel of this process alone: notifications of other processes do not prove when they were sent. */
   readonly #pingChannel = `purser_ping_${randomUUID().replaceAll('-', '')}`;
   #clients: Partial<Record<Role, pg.Client>> = {};
   /** Raised when the connections are dropped: what a round has begun before then no longer matters. */

@@ -20,7 +20,7 @@ export interface IdentifyRawDependencies {
 
 export interface RawAccess {
   readonly access: Extract<Access, { kind: 'org' }>;
-  /** How the requests of support sessions are recorded. */
+  /** The operation that is recorded for requests of support sessions. */
   readonly operation: NonNullable<ImpersonatedRequest['route']>;
   /** Headers that may have the key, besides `Authorization`. */
   readonly keyHeaders: readonly string[];

@@ -3,7 +3,7 @@ import { type Json, mapValues } from './openapi-shared.ts';
 
 /**
  * Returns the document as if it had no shared schemas, responses and parameters, with complete operations. References to headers and to
- * error envelopes stay, because they tell which header and which error code it is.
+ * error envelopes stay, because they name the header and the error code.
  */
 export function dereferenced<Document extends object>(document: Document): Document {
   const found = new Map<string, unknown>();
