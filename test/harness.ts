@@ -11,7 +11,7 @@ import inject from 'light-my-request';
 import { beforeAll, beforeEach } from 'vitest';
 import { bootstrapOperator } from '../src/capabilities/access/keys/index.ts';
 import { type Config, loadConfig } from '../src/config/settings.ts';
-import { type OrgRole, type Scope, scopes } from '../src/contract/scopes.ts';
+import { type KeyScope, type OrgRole, scopes } from '../src/contract/scopes.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import { type FaultPoint, noFaults } from '../src/platform/faults.ts';
 import { openFastPath } from '../src/platform/http/fast/fast-path.ts';
@@ -103,7 +103,7 @@ export interface World {
   mintKey(
     org: TestOrg,
     role: OrgRole,
-    keyScopes: readonly Scope[],
+    keyScopes: readonly KeyScope[],
     more?: object,
   ): Promise<{ id: string; secret: string }>;
   /** Serves the same app on a new port. */

@@ -1,5 +1,10 @@
 /** Checks the release ledger itself: its order, and the notice period of each deprecation and removal. */
-import type { DatedDeprecation, LedgerDeprecation, Release, Removal } from '../../src/contract/releases.ts';
+import type {
+  DatedDeprecation,
+  LedgerDeprecation,
+  Release,
+  RemovedSurface,
+} from '../../src/contract/releases.ts';
 import { isNewer } from '../../src/kernel/versions.ts';
 import { isDate, isHttpDate, monthsAfter } from './dates.ts';
 import type { FrozenContract } from './frozen-contract.ts';
@@ -79,7 +84,7 @@ function checkSunset({ kind, surface, announced, sunset }: DatedDeprecation, mon
 }
 
 function checkRemoval(
-  { kind, surface }: Removal,
+  { kind, surface }: RemovedSurface,
   index: number,
   releases: readonly Release[],
   { setting_releases: wanted }: Notice,
@@ -141,7 +146,7 @@ function checkOperatorActions(releases: readonly Release[]): string[] {
   );
 }
 
-export function isFor({ kind, surface }: Removal): (deprecation: LedgerDeprecation) => boolean {
+export function isFor({ kind, surface }: RemovedSurface): (deprecation: LedgerDeprecation) => boolean {
   return (deprecation) => deprecation.kind === kind && deprecation.surface === surface;
 }
 

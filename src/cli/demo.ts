@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { loadConfig } from '../config/settings.ts';
 import { scopes } from '../contract/scopes.ts';
 import { history } from '../demo/history.ts';
-import { type Caller, setUp } from '../demo/setup.ts';
+import { type DemoClient, setUp } from '../demo/setup.ts';
 import { commandName } from './command-name.ts';
 import { ApiRequestError, createApi, isRunning, operatorKey, serviceUrl } from './running-service.ts';
 import { print } from './with-database.ts';
@@ -57,7 +57,7 @@ async function demo({ runs, seed, remove, url: given }: DemoOptions): Promise<vo
   }
 }
 
-async function removeDemo(operator: Caller, orgId: string | undefined): Promise<void> {
+async function removeDemo(operator: DemoClient, orgId: string | undefined): Promise<void> {
   if (orgId === undefined) {
     print('No demo to remove.');
     return;
@@ -68,7 +68,7 @@ async function removeDemo(operator: Caller, orgId: string | undefined): Promise<
 }
 
 async function createDemo(
-  operator: Caller,
+  operator: DemoClient,
   url: string,
   { runs, seed }: Pick<DemoOptions, 'runs' | 'seed'>,
 ): Promise<void> {
@@ -111,7 +111,7 @@ async function createDemo(
   );
 }
 
-function callerOf(url: string, key: string): Caller {
+function callerOf(url: string, key: string): DemoClient {
   const api = createApi(url);
   return {
     call: (method, path, body) => api(key, method, path, body),

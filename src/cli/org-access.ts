@@ -1,12 +1,12 @@
 /** Access to an organization for commands that act in one: which organization is meant, and a key for as long as the command runs. */
 import { loadConfig } from '../config/settings.ts';
-import type { Scope } from '../contract/scopes.ts';
+import type { KeyScope } from '../contract/scopes.ts';
 import { commandName } from './command-name.ts';
-import { type Api, createApi, isRunning, operatorKey, serviceUrl } from './running-service.ts';
+import { type CallApi, createApi, isRunning, operatorKey, serviceUrl } from './running-service.ts';
 import { terminalText } from './terminal-text.ts';
 
 export interface OrgAccess {
-  readonly api: Api;
+  readonly api: CallApi;
   /** URL of the service, without a slash at the end. */
   readonly url: string;
   readonly operator: string;
@@ -33,7 +33,7 @@ export async function openOrg(
   return { api, url, operator, orgId: org ?? (await onlyOrg(api, operator, createIfNone)) };
 }
 
-async function onlyOrg(api: Api, operator: string, createIfNone: boolean): Promise<string> {
+async function onlyOrg(api: CallApi, operator: string, createIfNone: boolean): Promise<string> {
   const { data } = await api<{ data: NamedOrg[] }>(
     operator,
     'GET',
@@ -76,7 +76,7 @@ const keyMinutes = 10;
 /** Calls `work` with a key of the organization, which is revoked afterwards. */
 export async function withOrgKey<Result>(
   { api, operator, orgId }: OrgAccess,
-  scopes: readonly Scope[],
+  scopes: readonly KeyScope[],
   work: (key: string) => Promise<Result>,
 ): Promise<Result> {
   const { id, secret } = await api<{ id: string; secret: string }>(

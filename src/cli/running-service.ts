@@ -30,7 +30,7 @@ export async function operatorKey({ bootstrapOperatorKey, dataDir }: Config): Pr
   }
 }
 
-export type Api = <Body>(
+export type CallApi = <Body>(
   key: string,
   method: string,
   path: string,
@@ -48,7 +48,7 @@ export class ApiRequestError extends Error {
   }
 }
 
-export function createApi(url: string): Api {
+export function createApi(url: string): CallApi {
   return async <Body>(
     key: string,
     method: string,

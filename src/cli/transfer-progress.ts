@@ -1,10 +1,10 @@
 /** Shows the progress of a backup, a restore or a move on standard error: rewritten on a terminal, else a line now and then. */
-import type { Frame } from '../platform/db/transfer/frames.ts';
+import type { TransferFrame } from '../platform/db/transfer/frames.ts';
 
 const redrawEveryMs = { terminal: 200, file: 5_000 };
 
 export interface TransferProgress {
-  onFrame(frame: Frame): void;
+  onFrame(frame: TransferFrame): void;
   /** Rows and holds so far. */
   totals(): { readonly rows: number; readonly holds: number };
   done(): void;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { InProcessRequest } from '../platform/http/pipeline/in-process-client.ts';
-import { apiFor, type Visitor } from './api.ts';
+import { type ApiVisitor, apiFor } from './api.ts';
 
 test('a page makes one request for the same path, and another one after a change', async () => {
   const requests: string[] = [];
@@ -8,7 +8,7 @@ test('a page makes one request for the same path, and another one after a change
     requests.push(`${method} ${path}`);
     return { status: 200, headers: {}, body: JSON.stringify({ requests: requests.length }) };
   };
-  const api = apiFor(client, () => undefined, {} as Visitor);
+  const api = apiFor(client, () => undefined, {} as ApiVisitor);
   const both = await Promise.all([api.get('/v1/a'), api.tryGet('/v1/a')]);
   expect(both).toEqual([{ requests: 1 }, { requests: 1 }]);
   await api.get('/v1/a?limit=1');

@@ -104,7 +104,7 @@ export interface Stream {
   readonly body: Readable;
 }
 
-export interface Visitor {
+export interface ApiVisitor {
   readonly credential: Credential;
   readonly foundAt: InProcessRequest['foundAt'];
   readonly findAgain: InProcessRequest['findAgain'];
@@ -114,7 +114,7 @@ export interface Visitor {
   readonly onProgress: NonNullable<InProcessRequest['onProgress']>;
 }
 
-export function apiFor(client: InProcessClient, checkAccess: CheckAccess, visitor: Visitor): Api {
+export function apiFor(client: InProcessClient, checkAccess: CheckAccess, visitor: ApiVisitor): Api {
   /** Responses of this visit by path, until it changes something. */
   const read = new Map<string, ReturnType<Api['tryGet']>>();
 

@@ -10,7 +10,7 @@ import { html, link, type Markup, type Part } from './html.ts';
 import { codeList } from './inline.ts';
 import { onceField } from './inputs.ts';
 import { operationOf, pathOf } from './operations.ts';
-import type { Outcome } from './outcomes.ts';
+import type { FormOutcome } from './outcomes.ts';
 import {
   type Audience,
   type Call,
@@ -49,7 +49,7 @@ export interface FormPage<Id extends OperationId> {
   above?(visit: ScreenVisit): Part | Promise<Part>;
   /** Replaces the single call of the API where several are needed. */
   send?(visit: ScreenVisit, body: Body): Promise<Responses[Id] | ApiFailure>;
-  readonly done?: Outcome;
+  readonly done?: FormOutcome;
   /** Set if submitting may take long: its progress is then shown. */
   readonly longWork?: true;
   /** Shows a page, such as a secret, instead of redirecting to `back`. */
@@ -69,7 +69,7 @@ export interface FormPage<Id extends OperationId> {
 interface Shown {
   readonly fields: readonly Field[];
   readonly values: Values;
-  /** What `load` has returned, if it was called. */
+  /** The values that `load` has returned, if it was called. */
   readonly stored?: Values | undefined;
   readonly failure?: ApiFailure;
   readonly result?: Part;
@@ -209,7 +209,7 @@ export interface ActionPage<Id extends OperationId> {
   readonly audience?: Audience;
   readonly call: Call;
   body?(visit: ScreenVisit): object;
-  readonly done: Outcome;
+  readonly done: FormOutcome;
   /** Target after a success; a template with the parameters of `path`. */
   readonly back: string;
   /** The title of a page with a long-running operation. */
@@ -240,6 +240,6 @@ export function actionScreen<Id extends OperationId = never>(page: ActionPage<Id
   };
 }
 
-function redirectAfter(path: string, done: Outcome): SeeOther {
+function redirectAfter(path: string, done: FormOutcome): SeeOther {
   return seeOther(link(path, { done }));
 }

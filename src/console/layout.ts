@@ -8,14 +8,14 @@ import { guideOf } from './guides.ts';
 import { html, link, type Markup, type Part, render } from './html.ts';
 import { isCurrent, type MenuGroup, searchPath } from './navigation.ts';
 
-export interface Frame {
+export interface PageFrame {
   readonly theme: Theme;
   readonly title: string;
   readonly body: Markup;
   readonly status: number;
 }
 
-export interface SignedInFrame extends Omit<Frame, 'body'> {
+export interface SignedInFrame extends Omit<PageFrame, 'body'> {
   /** Streamed if it is an iterable. */
   readonly body: Markup | AsyncIterable<Markup>;
   readonly menu: readonly MenuGroup[];
@@ -113,12 +113,12 @@ function refreshNotice(url: string): Markup {
 }
 
 /** For visitors who are not signed in. Signing in may redirect to an identity provider, which browsers count as a form target. */
-export function plainPage(frame: Frame): PageAnswer {
+export function plainPage(frame: PageFrame): PageAnswer {
   const body = html`${htmlOpening(frame)}<main id="main" class="plain"><p class="brand">Purser</p>${frame.body}</main>${htmlClosing}`;
   return htmlPage(frame.status, render(body), "form-action 'self' https: http:");
 }
 
-function htmlOpening({ theme, title }: Pick<Frame, 'theme' | 'title'>, head: Part = false): Markup {
+function htmlOpening({ theme, title }: Pick<PageFrame, 'theme' | 'title'>, head: Part = false): Markup {
   return html`<!doctype html>
 <html lang="en" data-theme="${theme}"><head><meta charset="utf-8"><title>${title} · Purser</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">

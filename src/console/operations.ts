@@ -4,7 +4,7 @@ import type { Api } from './api.ts';
 import { type MenuEntry, type MenuGroup, readCallOf } from './navigation.ts';
 import type { Call, Denied, Screen, VisitedOrg } from './screen.ts';
 
-export interface Operation {
+export interface ApiOperation {
   readonly method: InProcessRequest['method'];
   readonly path: string;
 }
@@ -16,7 +16,7 @@ export function operationOf(
   call: Call,
   org: VisitedOrg,
   params: Readonly<Record<string, string>>,
-): Operation {
+): ApiOperation {
   const [method, template = ''] = call.split(' ') as [InProcessRequest['method'], string?];
   const path = template.startsWith(orgPrefix)
     ? org.path + pathOf(template.slice(orgPrefix.length), params)
@@ -57,15 +57,15 @@ export function createDenied(screens: readonly Screen[]): (api: Api, org: Visite
 }
 
 /** Calls with placeholders instead of parameters: the route does not depend on the values. There are as many as pages declare. */
-const placeholderCalls = new Map<Call, Operation>();
+const placeholderCalls = new Map<Call, ApiOperation>();
 
-function placeholderCall(call: Call): Operation {
+function placeholderCall(call: Call): ApiOperation {
   const known = placeholderCalls.get(call);
   if (known !== undefined) {
     return known;
   }
   const [method, path = ''] = call.replaceAll(/\{(?!org\})\w+\}/g, '-').split(' ') as [
-    Operation['method'],
+    ApiOperation['method'],
     string?,
   ];
   const operation = { method, path };

@@ -37,8 +37,8 @@ const outcomes = {
   voided: 'Voided.',
 } as const;
 
-export type Outcome = keyof typeof outcomes;
+export type FormOutcome = keyof typeof outcomes;
 
 export function doneText(outcome: string | null): string | undefined {
-  return outcome !== null && Object.hasOwn(outcomes, outcome) ? outcomes[outcome as Outcome] : undefined;
+  return outcome !== null && Object.hasOwn(outcomes, outcome) ? outcomes[outcome as FormOutcome] : undefined;
 }

@@ -29,7 +29,7 @@ export interface SettingDeprecation {
 
 export type LedgerDeprecation = DatedDeprecation | SettingDeprecation;
 
-export interface Removal {
+export interface RemovedSurface {
   readonly kind: LedgerDeprecation['kind'];
   readonly surface: string;
 }
@@ -47,7 +47,7 @@ export interface Release {
   /** `YYYY-MM-DD`, or `unreleased` for the version in development. */
   readonly date: string;
   readonly deprecated: readonly LedgerDeprecation[];
-  readonly removed: readonly Removal[];
+  readonly removed: readonly RemovedSurface[];
   readonly successions: readonly Succession[];
   /** Full sentences, each of which is also in the changelog. */
   readonly operatorActions: readonly string[];

@@ -21,7 +21,7 @@ const areas = [
   'forecasts',
 ] as const;
 
-export type Scope =
+export type KeyScope =
   | `${(typeof areas)[number] | 'connections'}:${'read' | 'write'}`
   | 'edge:decide'
   | 'runs:backfill'
@@ -32,19 +32,19 @@ export type Scope =
  * generation has every scope of later ones too: some operations require every scope, and a release must not take them away.
  * A release that adds scopes adds a generation; it never adds to an earlier one.
  */
-export const scopeGenerations: readonly (readonly Scope[])[] = [
+export const scopeGenerations: readonly (readonly KeyScope[])[] = [
   // 0.1.0
   [...areas.flatMap((area) => [`${area}:read`, `${area}:write`] as const), 'edge:decide', 'runs:backfill'],
   // 0.2.0
   ['connections:read', 'connections:write', 'gateway:call'],
 ];
 
-export const scopes: readonly Scope[] = scopeGenerations.flat();
+export const scopes: readonly KeyScope[] = scopeGenerations.flat();
 
 export const currentScopeGeneration = scopeGenerations.length - 1;
 
 /** Returns the scopes that existed in a generation. */
-export function scopesUntil(generation: number): readonly Scope[] {
+export function scopesUntil(generation: number): readonly KeyScope[] {
   return scopeGenerations.slice(0, generation + 1).flat();
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { customers, measuredModels, workflows } from './company.ts';
-import { history, type PastRun } from './history.ts';
+import { type DemoRun, history } from './history.ts';
 
 const now = new Date('2026-11-13T18:30:00.000Z');
-const runsOf = (seed: number, runs = 6_000): PastRun[] => [...history({ seed, now, days: 60, runs })];
+const runsOf = (seed: number, runs = 6_000): DemoRun[] => [...history({ seed, now, days: 60, runs })];
 
 describe('the history of the demo', () => {
   const runs = runsOf(7);
@@ -32,7 +32,7 @@ describe('the history of the demo', () => {
   });
 
   test('uses every workflow, model and the large customers, and some runs fail', () => {
-    const seen = (pick: (run: PastRun) => string | undefined) => new Set(runs.map(pick));
+    const seen = (pick: (run: DemoRun) => string | undefined) => new Set(runs.map(pick));
     expect(seen(({ workflow }) => workflow)).toEqual(new Set(workflows.map(({ name }) => name)));
     expect(seen(({ model }) => model)).toEqual(new Set(measuredModels));
     expect(seen(({ customer_id }) => customer_id)).toContain(customers[0]?.id);

@@ -6,7 +6,7 @@ import { customers, type Workflow, workflows } from './company.ts';
 import { type Random, randomOf } from './random.ts';
 
 /** Run in the format of `POST /v1/runs/bulk?enforcement=record`. */
-export interface PastRun {
+export interface DemoRun {
   readonly external_id: string;
   readonly model: string;
   readonly provider: string;
@@ -44,7 +44,7 @@ const failedShare = 0.025;
 const cancelledShare = 0.01;
 
 /** Returns the oldest run first, so that ingestion is in chronological order. */
-export function* history({ seed, now, days, runs }: HistoryOptions): Generator<PastRun> {
+export function* history({ seed, now, days, runs }: HistoryOptions): Generator<DemoRun> {
   const random = randomOf(seed);
   const slots = busyHours(now, days);
   const busyness = slots.reduce((sum, { weight }) => sum + weight, 0);
@@ -82,7 +82,7 @@ function busyHours(now: Date, days: number): Slot[] {
   return slots;
 }
 
-function pastRun(random: Random, externalId: string, startedMs: number, nowMs: number): PastRun {
+function pastRun(random: Random, externalId: string, startedMs: number, nowMs: number): DemoRun {
   const workflow = random.weighted(workflows);
   const { name: model, provider, tokensPerSecond } = random.weighted(workflow.models);
   const inputTokens = Math.round(random.around(workflow.inputTokens));

@@ -5,7 +5,7 @@
 import { measuredModels } from './company.ts';
 
 /** Calls the API with a key of the demo's organization. */
-export interface Caller {
+export interface DemoClient {
   /** Returns the response body; throws on an error response. */
   call<Answer = unknown>(method: string, path: string, body?: object): Promise<Answer>;
   /** Like `call`, but returns the error instead of throwing. */
@@ -13,9 +13,9 @@ export interface Caller {
 }
 
 export interface Keys {
-  readonly owner: Caller;
+  readonly owner: DemoClient;
   /** Key of the agents. A separate key, since the key that requests an approval cannot approve it. */
-  readonly agent: Caller;
+  readonly agent: DemoClient;
 }
 
 interface Usage {
@@ -62,7 +62,7 @@ function above(usd: string, times: number): string {
 
 async function setBudgets(
   org: string,
-  owner: Caller,
+  owner: DemoClient,
   spent: Spent,
   { monthStart, quarterStart }: { readonly monthStart: string; readonly quarterStart: string },
 ): Promise<void> {
@@ -120,7 +120,7 @@ async function setBudgets(
 
 async function setCustomers(
   org: string,
-  owner: Caller,
+  owner: DemoClient,
   spent: Spent,
   monthStart: string,
   now: Date,
@@ -158,7 +158,7 @@ async function setCustomers(
   });
 }
 
-async function setRules(org: string, owner: Caller): Promise<void> {
+async function setRules(org: string, owner: DemoClient): Promise<void> {
   await owner.call('POST', `${org}/policies`, {
     effect: 'block',
     models: ['claude-opus-*'],
@@ -178,7 +178,7 @@ async function setRules(org: string, owner: Caller): Promise<void> {
   await owner.call('PATCH', `${org}/safety-detectors/credit_card`, { enabled: true, action: 'block' });
 }
 
-async function setRouting(org: string, owner: Caller, now: Date): Promise<void> {
+async function setRouting(org: string, owner: DemoClient, now: Date): Promise<void> {
   const ranAt = new Date(now.getTime() - 3 * 86_400_000).toISOString();
   const scores: Readonly<Record<string, readonly [reply: number, review: number]>> = {
     'gpt-4o-mini': [0.86, 0.58],
@@ -205,7 +205,7 @@ async function setRouting(org: string, owner: Caller, now: Date): Promise<void> 
 }
 
 /** Makes calls that the limits and rules above allow, flag, deny or hold for approval. */
-async function makeDemoCalls(org: string, owner: Caller, agent: Caller): Promise<void> {
+async function makeDemoCalls(org: string, owner: DemoClient, agent: DemoClient): Promise<void> {
   const reply = {
     model: 'gpt-4o-mini',
     workflow: 'support-replies',

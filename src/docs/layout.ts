@@ -3,13 +3,13 @@ import { assets } from '../platform/http/html/assets.ts';
 import { html, type Markup, type Part, render } from '../platform/http/html/markup.ts';
 import type { Theme } from '../platform/http/html/theme.ts';
 import type { Heading } from './markdown.ts';
-import type { MenuGroup } from './menu.ts';
+import type { DocsMenuGroup } from './menu.ts';
 
-export interface Frame {
+export interface DocsPage {
   readonly theme: Theme;
   readonly title: string;
   readonly path: string;
-  readonly menu: readonly MenuGroup[];
+  readonly menu: readonly DocsMenuGroup[];
   /** Headings of the page, for its contents. */
   readonly headings?: readonly Heading[];
   /** Text of the search field. */
@@ -37,7 +37,7 @@ export function docsHtml({
   query,
   hasMarkdown = false,
   body,
-}: Frame): string {
+}: DocsPage): string {
   const markdownPath = `${path}.md`;
   return render(html`<!doctype html>
 <html lang="en" data-theme="${theme}"><head><meta charset="utf-8"><title>${path === '/docs' ? 'Purser documentation' : `${title} · Purser`}</title>
@@ -53,7 +53,7 @@ ${hasMarkdown && html`<link rel="alternate" type="text/markdown" href="${markdow
 }
 
 /** Groups are closed, except the one of the page: all of them are longer than the page. */
-function menuGroup({ title, entries }: MenuGroup, path: string): Part {
+function menuGroup({ title, entries }: DocsMenuGroup, path: string): Part {
   const isOpen = path === '/docs' || title === 'Start' || entries.some((entry) => entry.path === path);
   return html`<details${isOpen && html` open`}><summary class="docs-menu-title">${title}</summary><ul class="docs-menu-list">${entries.map((entry) => html`<li><a class="docs-menu-link" href="${entry.path}"${entry.path === path && html` aria-current="page"`}>${entry.title}</a></li>`)}</ul></details>`;
 }

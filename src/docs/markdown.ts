@@ -11,7 +11,7 @@ export interface Heading {
 }
 
 /** The part of a document below a heading, or a table row with an anchor. */
-export interface Section {
+export interface DocumentSection {
   readonly anchor: string;
   readonly title: string;
   readonly text: string;
@@ -20,7 +20,7 @@ export interface Section {
 export interface ParsedMarkdown {
   readonly tokens: Token[];
   readonly headings: readonly Heading[];
-  readonly sections: readonly Section[];
+  readonly sections: readonly DocumentSection[];
   readonly anchors: ReadonlyMap<object, string>;
 }
 

@@ -1,7 +1,7 @@
 /** The menu of the site. Pages of the reference are listed only within the reference: there are many. */
 import { type SectionName, type SiteDocument, titleOf } from './document.ts';
 
-export interface MenuGroup {
+export interface DocsMenuGroup {
   readonly title: string;
   readonly entries: readonly { readonly title: string; readonly path: string }[];
 }
@@ -24,7 +24,7 @@ const referenceOrder = [
   '/docs/changelog',
 ];
 
-export function menuOf(documents: readonly SiteDocument[], current: string): MenuGroup[] {
+export function menuOf(documents: readonly SiteDocument[], current: string): DocsMenuGroup[] {
   const isReference = current === '/docs/api' || current.startsWith('/docs/api/');
   return titles
     .filter(([section]) => (section === 'api' ? isReference : true))

@@ -42,7 +42,7 @@ export interface OpenApi {
 }
 
 /** An operation with what it inherits from its path and the document, and without references, except to schemas. */
-export interface Operation extends Omit<DeclaredOperation, 'parameters' | 'responses' | 'security'> {
+export interface DocsOperation extends Omit<DeclaredOperation, 'parameters' | 'responses' | 'security'> {
   readonly method: string;
   readonly path: string;
   readonly isPublic: boolean;
@@ -53,7 +53,7 @@ export interface Operation extends Omit<DeclaredOperation, 'parameters' | 'respo
 const methods = ['get', 'put', 'post', 'patch', 'delete'] as const;
 type Method = (typeof methods)[number];
 
-export function operationsOf(openApi: OpenApi): Operation[] {
+export function operationsOf(openApi: OpenApi): DocsOperation[] {
   const find = lookupIn(openApi);
   const followed = <T extends object>(value: T | Reference) =>
     ('$ref' in value ? find(value.$ref) : value) as T;
@@ -92,7 +92,7 @@ export function lookupIn(document: object): (reference: string) => object | unde
 }
 
 /** Returns the response of a successful request: the first that is declared. */
-export function successOf(responses: Operation['responses']): Content | undefined {
+export function successOf(responses: DocsOperation['responses']): Content | undefined {
   return Object.values(responses)[0];
 }
 

@@ -1,5 +1,5 @@
 /** Examples of responses, recorded from real ones (test/e2e/samples.test.ts). */
-import { jsonSchemaOf, type Operation, successOf } from './openapi.ts';
+import { type DocsOperation, jsonSchemaOf, successOf } from './openapi.ts';
 
 /** Success responses by operation. */
 export type Examples = Readonly<
@@ -10,8 +10,8 @@ export type Examples = Readonly<
 const repeatedCharactersMax = 800;
 
 /** Returns a function that is called for the operations of a page in order, and returns the example of each as Markdown. */
-export function exampleChooser(examples: Examples): (operation: Operation) => string {
-  const shown = new Map<string, Operation>();
+export function exampleChooser(examples: Examples): (operation: DocsOperation) => string {
+  const shown = new Map<string, DocsOperation>();
   return (operation) => {
     const example = examples[operation.operationId];
     if (example === undefined) {

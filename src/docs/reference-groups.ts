@@ -1,11 +1,11 @@
 /** The groups of operations, each with a page of the reference. */
-import { type OpenApi, type Operation, operationsOf } from './openapi.ts';
+import { type DocsOperation, type OpenApi, operationsOf } from './openapi.ts';
 
-export interface Group {
+export interface DocsGroup {
   readonly path: string;
   readonly title: string;
   readonly description: string;
-  readonly operations: readonly Operation[];
+  readonly operations: readonly DocsOperation[];
 }
 
 /**
@@ -33,12 +33,12 @@ const words: Readonly<Record<string, string>> = {
   org: 'organization',
 };
 
-export function groupsOf(openApi: OpenApi): Group[] {
+export function groupsOf(openApi: OpenApi): DocsGroup[] {
   const operations = operationsOf(openApi);
   return openApi.tags.flatMap(({ name: tag, description }) => {
     const own = operations.filter(({ tags }) => tags.includes(tag));
     const names = Object.keys(parts).filter((part) => part.startsWith(`${tag}.`));
-    const partOf = ({ operationId }: Operation) =>
+    const partOf = ({ operationId }: DocsOperation) =>
       names.find((part) => operationId === part || operationId.startsWith(`${part}.`));
     return [
       groupNamed(
@@ -57,7 +57,7 @@ export function groupsOf(openApi: OpenApi): Group[] {
   });
 }
 
-function groupNamed(name: string, description: string, operations: readonly Operation[]): Group {
+function groupNamed(name: string, description: string, operations: readonly DocsOperation[]): DocsGroup {
   const title = name
     .split('.')
     .map((part) => words[part] ?? part.replaceAll('_', ' '))

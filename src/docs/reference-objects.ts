@@ -1,12 +1,12 @@
 /** Objects that several responses of a page contain: they are described once, below the operations. */
 import { fieldTable } from './field-table.ts';
 import { type JsonSchema, nameOfReference, type Schemas } from './json-schema.ts';
-import { jsonSchemaOf, type lookupIn, type Operation, successOf } from './openapi.ts';
+import { type DocsOperation, jsonSchemaOf, type lookupIn, successOf } from './openapi.ts';
 
 type Find = ReturnType<typeof lookupIn>;
 
 /** Returns the anchors of the schemas that several responses of the group contain, by name. */
-export function sharedObjects(operations: readonly Operation[], find: Find): Map<string, string> {
+export function sharedObjects(operations: readonly DocsOperation[], find: Find): Map<string, string> {
   const counts = new Map<string, number>();
   for (const { responses } of operations) {
     const schema = jsonSchemaOf(successOf(responses));
@@ -27,7 +27,7 @@ export function objectMarkdown(name: string, shared: ReadonlyMap<string, string>
 }
 
 /** Returns the operations whose bodies the schemas are, by the name of the schema: other bodies may contain them. */
-export function bodiesOf(operations: readonly Operation[]): Map<string, string> {
+export function bodiesOf(operations: readonly DocsOperation[]): Map<string, string> {
   return new Map(
     operations.flatMap(({ operationId, requestBody }) => {
       const name = nameOfReference(jsonSchemaOf(requestBody)?.$ref);

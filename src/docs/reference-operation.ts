@@ -2,7 +2,7 @@
 import { errorCodes } from '../contract/errors.ts';
 import { fieldTable, rowsOf } from './field-table.ts';
 import { type JsonSchema, linkTo, type Schemas, typeName } from './json-schema.ts';
-import { jsonSchemaOf, type lookupIn, type Operation, type Parameter, successOf } from './openapi.ts';
+import { type DocsOperation, jsonSchemaOf, type lookupIn, type Parameter, successOf } from './openapi.ts';
 import { schemasOf } from './reference-objects.ts';
 import { samplesOf } from './samples.ts';
 
@@ -17,12 +17,12 @@ export interface OperationContext {
 }
 
 /** The method and the path template. */
-export function requestOf({ method, path }: Operation): string {
+export function requestOf({ method, path }: DocsOperation): string {
   return `\`${method} ${path}\``;
 }
 
 export function operationMarkdown(
-  operation: Operation,
+  operation: DocsOperation,
   { find, shared, bodies, example }: OperationContext,
 ): string {
   const schemas = schemasOf(find, shared);
@@ -51,7 +51,7 @@ ${samplesMarkdown(operation)}
 ${part('Parameters', parameterTable(parameters, schemas))}${part('Body', body && `${fieldTable(body, schemasOf(find, bodies))}\n${requestBody?.description ?? ''}`)}${part(`Response ${success}`, `${answer === undefined ? '' : answerMarkdown(answer, schemas)}\n${example}`)}${part('Errors', errorLinks(responses))}`;
 }
 
-function samplesMarkdown(operation: Operation): string {
+function samplesMarkdown(operation: DocsOperation): string {
   return Object.entries(samplesOf(operation))
     .map(([language, code]) => `\`\`\`${language}\n${code}\n\`\`\``)
     .join('\n\n');
@@ -80,7 +80,7 @@ function parameterTable(parameters: readonly Parameter[], schemas: Schemas): str
 }
 
 /** The codes of each status, from the references to their schemas. */
-function errorLinks(responses: Operation['responses']): string {
+function errorLinks(responses: DocsOperation['responses']): string {
   const found = Object.entries(responses)
     .filter(([status]) => Number(status) >= 400)
     .map(([status, response]) => {

@@ -2,7 +2,7 @@
 import type { SiteDocument } from './document.ts';
 import { lookupIn, type OpenApi } from './openapi.ts';
 import { type Examples, exampleChooser } from './reference-examples.ts';
-import { type Group, groupsOf } from './reference-groups.ts';
+import { type DocsGroup, groupsOf } from './reference-groups.ts';
 import { bodiesOf, objectMarkdown, sharedObjects } from './reference-objects.ts';
 import { operationMarkdown, requestOf } from './reference-operation.ts';
 
@@ -19,7 +19,7 @@ export function referenceDocuments(openApi: OpenApi, examples: Examples): SiteDo
   ];
 }
 
-function indexMarkdown({ info }: OpenApi, groups: readonly Group[]): string {
+function indexMarkdown({ info }: OpenApi, groups: readonly DocsGroup[]): string {
   const sections = groups.map(
     ({ path, title, description, operations }) =>
       `## [${title}](${path})\n\n${description}\n\n${operations
@@ -58,7 +58,7 @@ export function operationIndex(openApi: OpenApi): string {
 }
 
 function groupMarkdown(
-  { title, description, operations }: Group,
+  { title, description, operations }: DocsGroup,
   openApi: OpenApi,
   examples: Examples,
 ): string {

@@ -1,6 +1,6 @@
 /** Samples of a call in curl, TypeScript and Python, from the operation and its example values. They need no libraries. */
 import { exampleRequests } from './example-requests.ts';
-import { type Operation, successOf } from './openapi.ts';
+import { type DocsOperation, successOf } from './openapi.ts';
 
 export interface Samples {
   readonly sh: string;
@@ -9,7 +9,10 @@ export interface Samples {
 }
 
 /** The part of an operation that a sample depends on. */
-export type SampledOperation = Pick<Operation, 'operationId' | 'method' | 'path' | 'isPublic' | 'responses'>;
+export type SampledOperation = Pick<
+  DocsOperation,
+  'operationId' | 'method' | 'path' | 'isPublic' | 'responses'
+>;
 
 interface Call {
   readonly method: string;
@@ -47,7 +50,7 @@ function callOf({ operationId, method, path, isPublic, responses }: SampledOpera
   };
 }
 
-function answerOf(responses: Operation['responses']): Call['answer'] {
+function answerOf(responses: DocsOperation['responses']): Call['answer'] {
   const types = successOf(responses)?.content;
   if (types === undefined) {
     return 'none';

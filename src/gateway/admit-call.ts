@@ -48,7 +48,7 @@ export interface AdmitDependencies {
   readonly abandoned: Pick<AbandonedHolds, 'add'>;
 }
 
-export interface AdmissionRequest {
+export interface CallToAdmit {
   readonly plan: CallPlan;
   readonly caller: Caller;
   readonly now: Date;
@@ -64,7 +64,7 @@ export interface AdmissionRequest {
 const settleMs = 120_000;
 const holdSecondsMax = 86_400;
 
-export async function admitCall(deps: AdmitDependencies, request: AdmissionRequest): Promise<AdmittedCall> {
+export async function admitCall(deps: AdmitDependencies, request: CallToAdmit): Promise<AdmittedCall> {
   const { plan, caller, now, attribution, heldOutputTokens, mayFit, key } = request;
   const body: InProgress = {
     model: plan.model,
@@ -83,7 +83,7 @@ export async function admitCall(deps: AdmitDependencies, request: AdmissionReque
       toolNanos: plan.service.nanos,
       content: await contentOf(deps.runs, caller.tenantId, plan),
       key,
-      // What ended calls have not used is free once they are posted.
+      // Amounts that ended calls have not used are free once these are posted.
       beforeDenial: () => deps.settlements.post(caller.tenantId),
       onUncertain: (start) => deps.abandoned.add({ orgId: caller.tenantId, keyId: caller.keyId, ...start }),
     });

@@ -5,13 +5,13 @@ import type { DiscardedUsage } from '../kernel/providers/call-end.ts';
 import { type CallUsage, noUsage } from '../kernel/providers/call-usage.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import type { AttemptObserver, FailedAttempt } from './forward/attempts.ts';
-import { type IncreaseHold, outputCap } from './hold-coverage.ts';
+import { type IncreaseCallHold, outputCap } from './hold-coverage.ts';
 import { attemptCost, inputBoundOf } from './plan-call.ts';
 import { parsed } from './stream/received-text.ts';
 
 export class CallAttempts implements AttemptObserver {
   readonly #given: AdmittedRequest;
-  readonly #increaseHold: IncreaseHold;
+  readonly #increaseHold: IncreaseCallHold;
   #usage: DiscardedUsage = { attempts: [], isEstimated: false };
   #toolNanos = 0n;
   /** The most that all attempts so far may cost. */
@@ -20,7 +20,7 @@ export class CallAttempts implements AttemptObserver {
   connection: Connection | undefined;
   count = 0;
 
-  constructor(given: AdmittedRequest, increaseHold: IncreaseHold) {
+  constructor(given: AdmittedRequest, increaseHold: IncreaseCallHold) {
     this.#given = given;
     this.#increaseHold = increaseHold;
     this.#boundNanos = attemptCost(given.plan, outputCap(given.plan, given.admitted));

@@ -13,8 +13,8 @@ import { endUserOf } from './parse-call.ts';
 import {
   attemptCost,
   type CallPlan,
+  type CallPlanDependencies,
   maxCostExceeded,
-  type PlanDependencies,
   type PlanRequest,
   planCall,
 } from './plan-call.ts';
@@ -24,7 +24,7 @@ import type { OutputHistory } from './usage/output-history.ts';
 /** The model name that leaves the choice to the routing policy of the org. */
 export const autoModel = 'purser/auto';
 
-export interface RouteRequest {
+export interface RoutedCall {
   readonly caller: Caller;
   readonly now: Date;
   readonly inputTokens: number;
@@ -32,10 +32,10 @@ export interface RouteRequest {
   readonly attribution: CallAttribution;
 }
 
-export interface ChooseDependencies extends PlanDependencies, AdmitDependencies {
+export interface ChooseDependencies extends CallPlanDependencies, AdmitDependencies {
   readonly outputs: OutputHistory;
   /** Returns the models of the routing policy that may be used for this call, the best first. Throws if there is none. */
-  rankModels(request: RouteRequest): Promise<readonly string[]>;
+  rankModels(request: RoutedCall): Promise<readonly string[]>;
 }
 
 export interface ChosenCall {

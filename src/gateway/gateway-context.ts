@@ -5,7 +5,7 @@ import type { TokenRatios } from './body/token-ratios.ts';
 import type { CallStatus } from './call-status.ts';
 import type { ProviderClient } from './forward/provider-client.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
-import type { HoldCoverage, IncreaseHold } from './hold-coverage.ts';
+import type { HoldCoverage, IncreaseCallHold } from './hold-coverage.ts';
 import type { Settlements } from './settle/settlements.ts';
 import type { StoredResponses } from './stored-responses.ts';
 import type { Turns } from './turns.ts';
@@ -27,7 +27,7 @@ export interface GatewayContext {
   readonly turns: Turns;
   /** Work on large bodies. */
   readonly work: SlicedWork;
-  readonly increaseHold: IncreaseHold;
+  readonly increaseHold: IncreaseCallHold;
   readonly storedResponses: StoredResponses;
 }
 

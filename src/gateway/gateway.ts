@@ -8,6 +8,7 @@ import type { Registry } from 'prom-client';
 import { ApiError } from '../contract/api-error.ts';
 import { workMemoryOf } from '../platform/http/message/body-memory.ts';
 import { createLogError, type Reply, type StreamedReply } from '../platform/http/message/reply.ts';
+import type { IdentifyRawDependencies } from '../platform/http/pipeline/identify-raw-caller.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { RawEndpoint, RawRequest } from '../platform/http/routes/raw-endpoint.ts';
 import type { Job } from '../platform/jobs/jobs.ts';
@@ -26,16 +27,16 @@ import { createProviderClient } from './forward/provider-client.ts';
 import { forwardFree } from './free-call.ts';
 import { Drains, type GatewayContext } from './gateway-context.ts';
 import { createGatewayMetrics } from './gateway-metrics.ts';
-import { createHoldCoverage, type IncreaseHold } from './hold-coverage.ts';
+import { createHoldCoverage, type IncreaseCallHold } from './hold-coverage.ts';
 import { admitOnce } from './idempotency/admit-once.ts';
 import { callKeyOf } from './idempotency/call-key.ts';
-import { type IdentifyDependencies, identifyCaller } from './identify-caller.ts';
+import { identifyCaller } from './identify-caller.ts';
 import { type CountsStore, createLearnedCounts } from './learned/learned-counts.ts';
 import { forwardCall } from './metered-call.ts';
 import { listModels } from './models-list.ts';
 import { dropContent, readCall, requireUtf8 } from './parse-call.ts';
 import { formatOf, operationOf, servedPaths } from './paths/index.ts';
-import type { MeteredOperation, Operation } from './paths/operation.ts';
+import type { GatewayOperation, MeteredOperation } from './paths/operation.ts';
 import { createAbandonedHolds } from './settle/abandoned-holds.ts';
 import { createSettlements } from './settle/settlements.ts';
 import { createStoredResponses } from './stored-responses.ts';
@@ -44,9 +45,9 @@ import { createOutputHistory } from './usage/output-history.ts';
 
 export interface GatewayDependencies
   extends Omit<ChooseDependencies, 'ratios' | 'outputs' | 'settlements' | 'abandoned'>,
-    IdentifyDependencies {
-  readonly increaseHold: IncreaseHold;
-  /** What was learned from earlier calls, of any process. */
+    IdentifyRawDependencies {
+  readonly increaseHold: IncreaseCallHold;
+  /** The counts that were learned from earlier calls, of any process. */
   readonly learned: CountsStore;
   readonly clock: Clock;
   readonly log: Log;
@@ -130,7 +131,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
 
   async function answer(
     request: RawRequest,
-    operation: Operation | undefined,
+    operation: GatewayOperation | undefined,
   ): Promise<Reply | StreamedReply> {
     if (operation?.kind === 'root') {
       return {
@@ -296,7 +297,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
   };
 }
 
-function operationName(operation: Operation | undefined): string {
+function operationName(operation: GatewayOperation | undefined): string {
   if (operation === undefined) {
     return 'unknown';
   }

@@ -25,7 +25,7 @@ export interface StreamCoverage {
 export type HoldCoverage = (call: CoveredCall, usage: StreamUsage) => StreamCoverage | undefined;
 
 /** Increases a hold. Returns false if a limit denies it or the ledger is away. */
-export type IncreaseHold = (
+export type IncreaseCallHold = (
   orgId: string,
   decisionId: string,
   by: { readonly output_tokens: number } | { readonly cost_usd: string; readonly tokens: number },
@@ -38,7 +38,7 @@ const stepTokensLeast = 64;
 /** An increase that a limit denies is tried again with this share of it. */
 const smallerShare = 0.25;
 
-export function createHoldCoverage(increase: IncreaseHold): HoldCoverage {
+export function createHoldCoverage(increase: IncreaseCallHold): HoldCoverage {
   return ({ orgId, plan, admitted }, usage) => {
     if (coversOutput(plan, admitted)) {
       return undefined;

@@ -8,8 +8,6 @@ import {
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
 
-export type IdentifyDependencies = IdentifyRawDependencies;
-
 const access: RawAccess = {
   access: { kind: 'org', scope: 'gateway:call', role: 'member' },
   operation: { id: 'gateway.call', path: 'gateway' },
@@ -17,6 +15,6 @@ const access: RawAccess = {
   invalidKey: 'The key is not valid. Use a Purser key, not that of the provider.',
 };
 
-export function identifyCaller(deps: IdentifyDependencies, request: RawRequest): Promise<Caller> {
+export function identifyCaller(deps: IdentifyRawDependencies, request: RawRequest): Promise<Caller> {
   return identifyRawCaller(deps, request, access);
 }

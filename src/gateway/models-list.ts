@@ -2,12 +2,12 @@
 import type { Connections } from '../capabilities/integration/connections/index.ts';
 import type { Prices } from '../capabilities/spend/models/index.ts';
 import type { Reply } from '../platform/http/message/reply.ts';
-import type { Operation, ServedModel } from './paths/operation.ts';
+import type { GatewayOperation, ServedModel } from './paths/operation.ts';
 
 export async function listModels(
   { prices, connections }: { readonly prices: Prices; readonly connections: Connections },
   orgId: string,
-  { list, wanted }: Extract<Operation, { kind: 'models' }>,
+  { list, wanted }: Extract<GatewayOperation, { kind: 'models' }>,
   now: Date,
 ): Promise<Reply> {
   const served: ServedModel[] = [];

@@ -24,7 +24,7 @@ import type { MeteredOperation } from './paths/operation.ts';
 import { planInput } from './plan-input.ts';
 import { explanationOf, type HeldUnseen } from './unseen-input.ts';
 
-export interface PlanDependencies {
+export interface CallPlanDependencies {
   readonly connections: Connections;
   readonly settings: GatewaySettingsCache;
   readonly prices: CallPrices;
@@ -79,7 +79,7 @@ export interface PlanRequest {
 }
 
 export async function planCall(
-  deps: PlanDependencies,
+  deps: CallPlanDependencies,
   request: PlanRequest,
   model: string,
 ): Promise<CallPlan> {
@@ -175,7 +175,7 @@ export async function planCall(
 
 /** Connections are chosen by the name in the request, else by the name that it is resolved to. */
 function candidatesFor(
-  { connections }: PlanDependencies,
+  { connections }: CallPlanDependencies,
   orgId: string,
   { wanted }: MeteredOperation,
   model: string,

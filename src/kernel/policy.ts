@@ -101,7 +101,7 @@ export function evaluateRule<Input>(rule: Rule<Input>, subject: Subject, input: 
   return typeof result === 'boolean' ? (result ? 'decided' : 'expression') : result;
 }
 
-export type Verdict<Kind> =
+export type RuleVerdict<Kind> =
   | { readonly kind: 'allow'; readonly rule: Kind | null }
   | { readonly kind: 'block' | 'require_approval'; readonly rule: Kind }
   /** The condition of this rule failed, so it is unknown whether the rule matches, and the request must not pass. */
@@ -115,7 +115,7 @@ export function verdictOf<Input, Kind extends Rule<Input>>(
   rules: readonly Kind[],
   subject: Subject,
   input: () => Input,
-): Verdict<Kind> {
+): RuleVerdict<Kind> {
   for (const rule of rules) {
     const outcome = evaluateRule(rule, subject, input);
     if (outcome === 'decided') {

@@ -4,7 +4,7 @@
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { grantableScopes } from '../../src/capabilities/access/support/schema.ts';
-import { orgRoles, type Scope, scopes } from '../../src/contract/scopes.ts';
+import { type KeyScope, orgRoles, scopes } from '../../src/contract/scopes.ts';
 import { generateKey } from '../../src/platform/http/routes/key-format.ts';
 import type { Route } from '../../src/platform/http/routes/route.ts';
 import { type TestOrg, useOrg, useWorld } from '../harness.ts';
@@ -95,7 +95,7 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
   };
 }
 
-async function supportGrantOf({ id }: TestOrg, scope: readonly Scope[] = ['runs:read']): Promise<string> {
+async function supportGrantOf({ id }: TestOrg, scope: readonly KeyScope[] = ['runs:read']): Promise<string> {
   const expires_at = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
   const { json } = await world.request('POST', '/v1/admin/support/grants', {
     key: world.operatorKey,
@@ -216,7 +216,7 @@ describe.each(orgRoutes.map((entry) => [name(entry.route), entry] as const))(
   '%s',
   (_, { route, scope, role }) => {
     test('rejects a key with every scope except the required one', async () => {
-      const others = scopes.filter((other): other is Scope => other !== scope);
+      const others = scopes.filter((other): other is KeyScope => other !== scope);
       const { secret } = await world.mintKey(home, 'owner', others);
       expect(await errorOf(route, secret)).toEqual([403, 'missing_scope', { required: scope }]);
     });
@@ -244,11 +244,11 @@ function namesResourceOnly({ path }: Route): boolean {
 
 describe('a support session with every grantable scope except the required one is rejected', () => {
   const sessions = new Map<string, Promise<string>>();
-  async function sessionWith(scope: readonly Scope[]): Promise<string> {
+  async function sessionWith(scope: readonly KeyScope[]): Promise<string> {
     const path = `/v1/admin/support/grants/${await supportGrantOf(home, scope)}/sessions`;
     return (await world.request('POST', path, { key: world.operatorKey })).json.token;
   }
-  function sessionWithout(needed: Scope | undefined): Promise<string> {
+  function sessionWithout(needed: KeyScope | undefined): Promise<string> {
     const name = needed ?? 'nothing';
     const found = sessions.get(name) ?? sessionWith(grantableScopes.filter((scope) => scope !== needed));
     sessions.set(name, found);
@@ -296,7 +296,7 @@ describe('a resource of another org is not found, also without the scope, the ro
   test.each(byId.map((entry) => [name(entry.route), entry] as const))(
     '%s',
     async (_, { route, scope, role }) => {
-      const others = scopes.filter((other): other is Scope => other !== scope);
+      const others = scopes.filter((other): other is KeyScope => other !== scope);
       const keys = [(await world.mintKey(home, 'owner', others)).secret];
       if (role !== 'viewer') {
         keys.push((await world.mintKey(home, 'viewer', [scope])).secret);

@@ -1,7 +1,7 @@
 /** Forms of the console: shown only to visitors who may use them, effective once, and without unrequested values. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { screens } from '../../src/console/screens.ts';
-import { type OrgRole, type Scope, scopes } from '../../src/contract/scopes.ts';
+import { type KeyScope, type OrgRole, scopes } from '../../src/contract/scopes.ts';
 import { useOrg, useWorld } from '../harness.ts';
 import { createFixtures, createPendingWork, mailSettings } from '../support/console-fixtures.ts';
 import { followLinks } from '../support/console-links.ts';
@@ -24,7 +24,7 @@ async function signedIn(key: string): Promise<string> {
   return cookieOf(await postForm(world, '/console/login', { key }));
 }
 
-async function signedInAs(role: OrgRole, held: readonly Scope[], to = org): Promise<string> {
+async function signedInAs(role: OrgRole, held: readonly KeyScope[], to = org): Promise<string> {
   return signedIn((await world.mintKey(to, role, held)).secret);
 }
 
@@ -64,7 +64,7 @@ async function offeredTo(as: string): Promise<Offered> {
 
 describe('an action', () => {
   const reads = scopes.filter((scope) => scope.endsWith(':read'));
-  test.each<[OrgRole, string, readonly Scope[]]>([
+  test.each<[OrgRole, string, readonly KeyScope[]]>([
     ['viewer', 'every scope', scopes],
     ['member', 'every scope', scopes],
     ['admin', 'every scope', scopes],

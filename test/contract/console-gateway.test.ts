@@ -1,6 +1,7 @@
 /** The gateway pages of the console: new keys with their snippets, calls in progress, and spend of each developer. */
+
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Scope, scopes } from '../../src/contract/scopes.ts';
+import { type KeyScope, scopes } from '../../src/contract/scopes.ts';
 import { eventually } from '../support/eventually.ts';
 import { useGatewayWorld } from '../support/gateway-world.ts';
 import { cookieOf, postForm } from '../support/sign-in.ts';
@@ -15,7 +16,7 @@ async function signedIn(key: string): Promise<string> {
   return cookieOf(await postForm(gateway.world, '/console/login', { key }));
 }
 
-async function signedInWithout(...without: Scope[]): Promise<string> {
+async function signedInWithout(...without: KeyScope[]): Promise<string> {
   const held = scopes.filter((scope) => !without.includes(scope));
   return signedIn((await gateway.world.mintKey(gateway.org, 'admin', held)).secret);
 }
@@ -255,7 +256,7 @@ describe('spend by developer', () => {
   });
 
   test('shows a dash and the missing scope instead of a wrong number', async () => {
-    const row = async (scope: Scope) => {
+    const row = async (scope: KeyScope) => {
       const page = await open('/console/gateway/developers', await signedInWithout(scope));
       expect(page).toContain(`Requires <code>${scope}</code>`);
       return rowsOf(page).find((one) => one.includes('dan'));

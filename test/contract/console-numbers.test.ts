@@ -1,6 +1,7 @@
 /** Amounts on the pages of the console: none is invented, none is omitted, and each is labelled. */
+
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Scope, scopes } from '../../src/contract/scopes.ts';
+import { type KeyScope, scopes } from '../../src/contract/scopes.ts';
 import { useOrg, useWorld } from '../harness.ts';
 import { cookieOf, postForm, signIn } from '../support/sign-in.ts';
 
@@ -20,7 +21,7 @@ const api = (method: string, path: string, body?: object) =>
 const run = (body: object) =>
   world.request('POST', '/v1/runs', { key: org.ownerKey, body: { model: 'm', ...body } });
 
-async function pageOf(path: string, without: readonly Scope[] = []): Promise<string> {
+async function pageOf(path: string, without: readonly KeyScope[] = []): Promise<string> {
   const { secret } = await world.mintKey(
     org,
     'viewer',

@@ -1,6 +1,7 @@
 /** The frame of the console: search, account menu, onboarding, and the page at the base URL. */
+
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { OrgRole, Scope } from '../../src/contract/scopes.ts';
+import type { KeyScope, OrgRole } from '../../src/contract/scopes.ts';
 import { useOrg, useWorld } from '../harness.ts';
 import { createFixtures, createPendingWork, mailSettings } from '../support/console-fixtures.ts';
 import { cookieOf, postForm } from '../support/sign-in.ts';
@@ -26,7 +27,7 @@ async function signedIn(key: string): Promise<string> {
   return cookieOf(await postForm(world, '/console/login', { key }));
 }
 
-async function signedInAs(role: OrgRole, held: readonly Scope[], to = org): Promise<string> {
+async function signedInAs(role: OrgRole, held: readonly KeyScope[], to = org): Promise<string> {
   return signedIn((await world.mintKey(to, role, held)).secret);
 }
 

@@ -3,8 +3,9 @@
  * has every scope when signed in, so a key with few scopes can create no members, no links and no way to sign in. Neither can
  * a key with locked attribution, because it is not locked for members.
  */
+
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type Scope, scopes } from '../../src/contract/scopes.ts';
+import { type KeyScope, scopes } from '../../src/contract/scopes.ts';
 import { useOrg, useWorld } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
 import { cookieOf, postForm, signIn } from '../support/sign-in.ts';
@@ -92,7 +93,7 @@ const givesNothing: Readonly<Record<string, string>> = {
 };
 
 test('every operation with the scopes for keys and members is covered here', () => {
-  const delegating: readonly Scope[] = ['org:write', 'keys:write'];
+  const delegating: readonly KeyScope[] = ['org:write', 'keys:write'];
   const declared = declaredRoutes().flatMap(({ id, access }) =>
     access.kind === 'org' && delegating.includes(access.scope) ? [id] : [],
   );

@@ -11,7 +11,7 @@ import typescript from 'typescript';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decisionSnippets, reportingSnippets } from '../../src/contract/decision-clients.ts';
 import { exampleRequests } from '../../src/docs/example-requests.ts';
-import { type OpenApi, type Operation, operationsOf } from '../../src/docs/openapi.ts';
+import { type DocsOperation, type OpenApi, operationsOf } from '../../src/docs/openapi.ts';
 import { type Samples, samplesOf } from '../../src/docs/samples.ts';
 import { engine, useWorld } from '../harness.ts';
 import { exampleOf } from '../support/recorded-examples.ts';
@@ -24,7 +24,7 @@ const world = useWorld({
   SVC_SMTP_FROM: 'purser@example.com',
 });
 let sample: SampleWorld;
-let operations: Operation[];
+let operations: DocsOperation[];
 let directory: string;
 beforeAll(async () => {
   sample = await createSampleWorld(world);

@@ -27,7 +27,7 @@ import {
   type ConfigurationService,
   findOrg,
   openConfigurationService,
-  type ServiceOptions,
+  type ServiceFlags,
 } from './service.ts';
 
 /** Exit code of `--dry-run` if there are changes to apply. */
@@ -68,7 +68,7 @@ Exit codes: 0 applied or no change, 1 failed, 2 changes to apply (--dry-run).`,
     .action(apply);
 }
 
-interface ApplyCommandOptions extends ServiceOptions, ApplyFlags {
+interface ApplyCommandOptions extends ServiceFlags, ApplyFlags {
   readonly file: readonly string[];
   readonly dryRun?: true;
   readonly secretsDir?: string;

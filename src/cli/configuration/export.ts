@@ -7,7 +7,7 @@ import {
   type ConfigurationService,
   findOrg,
   openConfigurationService,
-  type ServiceOptions,
+  type ServiceFlags,
 } from './service.ts';
 
 export function exportCommand(): Command {
@@ -21,7 +21,7 @@ export function exportCommand(): Command {
     .action(exportConfiguration);
 }
 
-interface ExportOptions extends ServiceOptions {
+interface ExportOptions extends ServiceFlags {
   readonly all?: true;
   readonly output?: string;
 }
@@ -42,7 +42,7 @@ async function exportConfiguration({ all, output, ...options }: ExportOptions): 
   }
 }
 
-async function idOf(service: ConfigurationService, { org }: ServiceOptions): Promise<string> {
+async function idOf(service: ConfigurationService, { org }: ServiceFlags): Promise<string> {
   return service.isOperator ? (await findOrg(service, org)).id : (org ?? '');
 }
 

@@ -6,10 +6,10 @@ import type {
 } from '../../capabilities/integration/configuration/index.ts';
 import { loadConfig } from '../../config/settings.ts';
 import { severalOrgs } from '../org-access.ts';
-import { type Api, createApi, isRunning, operatorKey, serviceUrl } from '../running-service.ts';
+import { type CallApi, createApi, isRunning, operatorKey, serviceUrl } from '../running-service.ts';
 import { senderOf } from './secret-files.ts';
 
-export interface ServiceOptions {
+export interface ServiceFlags {
   /** Id of the organization. */
   readonly org?: string;
   readonly url?: string;
@@ -38,7 +38,7 @@ export interface ConfigurationService {
   readonly isOperator: boolean;
 }
 
-export async function openConfigurationService(options: ServiceOptions): Promise<ConfigurationService> {
+export async function openConfigurationService(options: ServiceFlags): Promise<ConfigurationService> {
   const config = loadConfig();
   const url = serviceUrl(config, options.url);
   if (!(await isRunning(url))) {
@@ -96,7 +96,7 @@ interface OrgPage {
   readonly next_cursor: string | null;
 }
 
-async function listOrgs(api: Api, key: string): Promise<ListedOrg[]> {
+async function listOrgs(api: CallApi, key: string): Promise<ListedOrg[]> {
   const orgs: ListedOrg[] = [];
   let cursor: string | null = null;
   do {

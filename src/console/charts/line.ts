@@ -17,13 +17,13 @@ export interface Line {
   readonly href?: string | undefined;
 }
 
-export interface Band {
+export interface LineBand {
   readonly name: string;
   readonly low: readonly (number | null)[];
   readonly high: readonly (number | null)[];
 }
 
-export interface Mark {
+export interface LineMark {
   readonly name: string;
   readonly value: number;
 }
@@ -36,8 +36,8 @@ export interface LineChart {
   readonly size?: Size;
   readonly labels: readonly string[];
   readonly lines: readonly Line[];
-  readonly band?: Band | undefined;
-  readonly marks?: readonly Mark[];
+  readonly band?: LineBand | undefined;
+  readonly marks?: readonly LineMark[];
   /** Draws values below zero instead of cutting them off. */
   readonly showsNegative?: true;
   /** A link to the values at a label. */
@@ -122,7 +122,7 @@ function linePath(values: readonly (number | null)[], x: Place, y: Place): strin
     .join('');
 }
 
-function bandPath({ low, high }: Band, x: Place, y: Place): string {
+function bandPath({ low, high }: LineBand, x: Place, y: Place): string {
   const points = (values: readonly (number | null)[]) =>
     values.flatMap((value, index) => (value === null ? [] : [`${round(x(index))} ${y(value)}`]));
   const outline = [...points(high), ...points(low).reverse()];

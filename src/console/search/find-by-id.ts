@@ -2,7 +2,7 @@
 import type { OperationId } from '../../contract/views/responses.ts';
 import type { Listed } from '../api.ts';
 import { link, path } from '../html.ts';
-import type { Match, SearchContext } from './search-context.ts';
+import type { SearchContext, SearchHit } from './search-context.ts';
 
 interface IdPage {
   /** Path of the API that reads the resource, below the organization unless it starts with `/v1`. */
@@ -98,7 +98,7 @@ export function idPrefix(id: string): string {
 }
 
 /** Returns the resource with this id. */
-export async function findResource(context: SearchContext, id: string): Promise<Match | undefined> {
+export async function findResource(context: SearchContext, id: string): Promise<SearchHit | undefined> {
   const pages = context.org.id === '' ? operatorPages : orgPages;
   const prefix = idPrefix(id);
   const found = Object.hasOwn(pages, prefix) ? pages[prefix] : undefined;
@@ -128,14 +128,14 @@ const references = [
 ] as const;
 
 /** Returns the lists that have a row with this id. */
-export async function findReferences(context: SearchContext, id: string): Promise<readonly Match[]> {
+export async function findReferences(context: SearchContext, id: string): Promise<readonly SearchHit[]> {
   if (!/^[\w:./-]{3,200}$/.test(id)) {
     return [];
   }
   const isOperator = context.org.id === '';
   const lists = references.filter(({ api }) => !isOperator || api === '/audit-log');
   const found = await Promise.all(
-    lists.map(async ({ api, page, filter, kind }): Promise<readonly Match[]> => {
+    lists.map(async ({ api, page, filter, kind }): Promise<readonly SearchHit[]> => {
       const list = api.startsWith('/v1/') ? api : context.org.path + api;
       const listed = await context.find<'runs.list' | 'refusals.list' | 'audit.list'>(
         link(list, { [filter]: id, limit: '1' }),
@@ -152,7 +152,7 @@ export async function findReferences(context: SearchContext, id: string): Promis
 }
 
 /** Approvals have no page of their own; the list is divided by state. */
-async function findApproval(context: SearchContext, id: string): Promise<readonly Match[]> {
+async function findApproval(context: SearchContext, id: string): Promise<readonly SearchHit[]> {
   const approval = id.startsWith('apr_')
     ? await context.find<'approvals.read'>(context.org.path + path`/approvals/${id}`)
     : undefined;
@@ -168,7 +168,7 @@ async function findApproval(context: SearchContext, id: string): Promise<readonl
 }
 
 /** A decision that is not settled has no run, only a reservation. */
-async function findHold(context: SearchContext, id: string): Promise<readonly Match[]> {
+async function findHold(context: SearchContext, id: string): Promise<readonly SearchHit[]> {
   const holds = id.startsWith('dec_')
     ? await context.find<'holds.list'>(`${context.org.path}/holds?limit=200`)
     : undefined;

@@ -6,7 +6,7 @@ import { link, path } from '../html.ts';
 import { fieldName } from '../limit-names.ts';
 import type { MenuGroup } from '../navigation.ts';
 import { type UsageField, usageFields } from '../run-filters.ts';
-import { type Match, type MatchGroup, matchesPerKind, type SearchContext } from './search-context.ts';
+import { type MatchGroup, matchesPerKind, type SearchContext, type SearchHit } from './search-context.ts';
 
 type Finder = (context: SearchContext, text: string) => Promise<MatchGroup>;
 
@@ -67,8 +67,8 @@ async function searched<Row>(
   context: SearchContext,
   list: string,
   search: string,
-  match: (row: Row) => Match,
-): Promise<readonly Match[]> {
+  match: (row: Row) => SearchHit,
+): Promise<readonly SearchHit[]> {
   const found = (await context.find<OperationId>(
     link(context.org.path + list, { search, limit: String(matchesPerKind) }),
   )) as Listed<Row> | undefined;
@@ -76,7 +76,7 @@ async function searched<Row>(
 }
 
 /** The customer with this id, and customers among those with the highest recent spend whose id contains the text. */
-async function customers(context: SearchContext, text: string): Promise<readonly Match[]> {
+async function customers(context: SearchContext, text: string): Promise<readonly SearchHit[]> {
   const [exact, recent] = await Promise.all([
     context.find<'customers.list'>(link(`${context.org.path}/customers`, { customer_id: text, limit: '1' })),
     values(context, 'customer_id', text),

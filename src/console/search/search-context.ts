@@ -14,7 +14,7 @@ export interface SearchContext {
 }
 
 /** A match: a link with its name, and a note such as its kind. */
-export interface Match {
+export interface SearchHit {
   readonly href: string;
   readonly name: string;
   readonly note?: string;
@@ -22,7 +22,7 @@ export interface Match {
 
 export interface MatchGroup {
   readonly title: string;
-  readonly matches: readonly Match[];
+  readonly matches: readonly SearchHit[];
 }
 
 /** Matches shown per kind. */

@@ -8,7 +8,7 @@ import { hashPowers, hashStep, stringBytesMax } from './vocabulary-format.ts';
 /** Longer parts take too long to merge. */
 export const partBytesMax = 1_024;
 
-export interface TokenCounts {
+export interface CountedTokens {
   tokens: number;
   /** Half tokens that tokenizers with other vocabularies may make of them. */
   otherHalves: number;
@@ -33,7 +33,7 @@ const offsetsOfBytes = Int32Array.from({ length: 256 }, (_, byte) =>
 );
 
 /** Adds the tokens of the bytes from `start` to `end`, which are at most `partBytesMax`. */
-export function addTokens(counts: TokenCounts, bytes: Uint8Array, start: number, end: number): void {
+export function addTokens(counts: CountedTokens, bytes: Uint8Array, start: number, end: number): void {
   const length = end - start;
   if (length === 1) {
     counts.tokens += 1;

@@ -1,5 +1,5 @@
 /** Changes single members of a JSON body in its text. Every other byte stays as the client sent it. */
-import { type Member, membersAt, objectStartOf } from './json-positions.ts';
+import { type JsonMember, membersAt, objectStartOf } from './json-positions.ts';
 
 /** The new values of members: of the body, or with a dot of an object in it (`stream_options.include_usage`). */
 export type BodyChanges = Readonly<Record<string, string | number | boolean>>;
@@ -27,7 +27,7 @@ export function editBody(body: Buffer, changes: BodyChanges, renames: BodyRename
   const members = membersAt(body, start);
   const edits: Edit[] = [];
   const added: string[] = [];
-  const addedTo = new Map<Member, string[]>();
+  const addedTo = new Map<JsonMember, string[]>();
   for (const name of names) {
     const value = JSON.stringify(changes[name]);
     const [outer = '', inner] = name.split('.');
@@ -72,7 +72,7 @@ export function editBody(body: Buffer, changes: BodyChanges, renames: BodyRename
 
 const openBrace = 0x7b;
 
-function lastNamed(members: readonly Member[], name: string): Member | undefined {
+function lastNamed(members: readonly JsonMember[], name: string): JsonMember | undefined {
   return members.findLast((member) => member.name === name);
 }
 

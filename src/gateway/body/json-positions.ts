@@ -12,7 +12,7 @@ import {
   quote,
 } from '../../platform/http/message/json-bytes.ts';
 
-export interface Member {
+export interface JsonMember {
   readonly name: string;
   /** Start of the quoted name. */
   readonly start: number;
@@ -25,8 +25,8 @@ export interface Member {
  * Returns the members of the object that starts at this position, in order. The text must be valid JSON: it was parsed
  * before. Works on bytes, because every structural character of JSON is one byte in UTF-8.
  */
-export function membersAt(text: Buffer, objectStart: number): Member[] {
-  const members: Member[] = [];
+export function membersAt(text: Buffer, objectStart: number): JsonMember[] {
+  const members: JsonMember[] = [];
   let at = afterSpaces(text, objectStart + 1);
   while (text[at] === quote) {
     const start = at;

@@ -1,7 +1,7 @@
 /** The paths below `/openai`: those of SDKs of OpenAI have `/v1` first, and those of Azure's clients have not. */
 import type { WantedConnection } from '../../capabilities/integration/connections/index.ts';
 import { decoded, openAiFormats, openAiOperation } from './openai-operations.ts';
-import type { Operation, PathRequest } from './operation.ts';
+import type { GatewayOperation, PathRequest } from './operation.ts';
 
 const azureConnections: WantedConnection = { kind: 'azure_openai' };
 /** Clients do not encode the slash in the name of a model. */
@@ -11,7 +11,7 @@ const deploymentPath = new RegExp(`^deployments/(.+)/(${[...openAiFormats.keys()
 export function endpointOperation(
   { verb, segments, query }: PathRequest,
   wanted: WantedConnection | undefined,
-): Operation | undefined {
+): GatewayOperation | undefined {
   const [version, ...rest] = segments;
   return version === 'v1'
     ? openAiOperation({ verb, segments: rest, query }, wanted)
@@ -25,7 +25,7 @@ export function endpointOperation(
 function azureOperation(
   { verb, segments, query }: PathRequest,
   wanted: WantedConnection,
-): Operation | undefined {
+): GatewayOperation | undefined {
   const [collection] = segments;
   if (collection === 'responses' || collection === 'models') {
     return openAiOperation({ verb, segments, query }, wanted);

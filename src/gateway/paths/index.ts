@@ -3,12 +3,12 @@ import type { CallFormat } from '../../kernel/providers/call-format.ts';
 import { anthropic } from './anthropic.ts';
 import { compat } from './compat.ts';
 import { openai } from './openai.ts';
-import type { Operation, ServedPath } from './operation.ts';
+import type { GatewayOperation, ServedPath } from './operation.ts';
 
 export const servedPaths: readonly ServedPath[] = [openai, anthropic, compat];
 
 /** Metered operations by URL: clients use few, and parsing one costs more than the rest of the routing. */
-const metered = new Map<string, Operation>();
+const metered = new Map<string, GatewayOperation>();
 const meteredMax = 1_000;
 const cachedUrlMax = 200;
 
@@ -21,7 +21,7 @@ function withParameters(query: string, names: ReadonlySet<string>): string {
 }
 
 /** Returns undefined for a path or method that the gateway does not serve. HEAD is treated as GET. */
-export function operationOf(method: string, url: string): Operation | undefined {
+export function operationOf(method: string, url: string): GatewayOperation | undefined {
   const known = method === 'POST' ? metered.get(url) : undefined;
   if (known !== undefined) {
     return known;
@@ -37,7 +37,7 @@ export function operationOf(method: string, url: string): Operation | undefined 
   return operation;
 }
 
-function parseOperation(method: string, url: string): Operation | undefined {
+function parseOperation(method: string, url: string): GatewayOperation | undefined {
   const mark = url.indexOf('?');
   const path = mark === -1 ? url : url.slice(0, mark);
   const query = mark === -1 ? '' : url.slice(mark);
@@ -47,7 +47,7 @@ function parseOperation(method: string, url: string): Operation | undefined {
 }
 
 /** Returns the format of errors: that of the call, or the usual one below the prefix. */
-export function formatOf(operation: Operation | undefined, url: string): CallFormat {
+export function formatOf(operation: GatewayOperation | undefined, url: string): CallFormat {
   const path = servedPaths.find(({ prefix }) => url.startsWith(prefix)) ?? openai;
   return operation?.kind === 'metered' ? operation.format : path.format;
 }

@@ -2,7 +2,7 @@
 import type { WantedConnection } from '../../capabilities/integration/connections/index.ts';
 import type { CallFormat } from '../../kernel/providers/call-format.ts';
 import { callFormats } from '../../kernel/providers/formats.ts';
-import type { ModelList, Operation, PathRequest } from './operation.ts';
+import type { GatewayOperation, ModelList, PathRequest } from './operation.ts';
 
 const { chat, responses, embeddings } = callFormats;
 
@@ -17,7 +17,7 @@ const storedResponse = /^responses\/([\w-]{1,200})(\/cancel)?$/;
 export function openAiOperation(
   { verb, segments, query }: PathRequest,
   wanted: WantedConnection | undefined,
-): Operation | undefined {
+): GatewayOperation | undefined {
   const path = segments.join('/');
   const format = verb === 'POST' ? openAiFormats.get(path) : undefined;
   if (format !== undefined) {

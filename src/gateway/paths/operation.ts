@@ -12,7 +12,7 @@ export interface ServedPath {
   /** The format of errors that belong to no call. */
   readonly format: CallFormat;
   /** Returns undefined for a path or method that is not served. */
-  operationOf(request: PathRequest): Operation | undefined;
+  operationOf(request: PathRequest): GatewayOperation | undefined;
 }
 
 export interface PathRequest {
@@ -47,7 +47,7 @@ export type FreeOperation = Forwarded &
     | { readonly kind: 'stored-response'; readonly responseId: string }
   );
 
-export type Operation =
+export type GatewayOperation =
   | MeteredOperation
   | FreeOperation
   | { readonly kind: 'models'; readonly wanted: WantedConnection; readonly list: ModelList }

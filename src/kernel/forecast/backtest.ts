@@ -2,11 +2,11 @@
  * Rolling-origin backtest: forecasts the days after past origins from what was known then, and measures the errors.
  * The errors select the model and determine the bands. Only the scaling by `withoutLevelShift` uses later days.
  */
-import { type Method, type Model, models, seasonalNaiveMethod } from './models.ts';
+import { type ForecastMethod, type ForecastModel, models, seasonalNaiveMethod } from './models.ts';
 import { daysOfWeek, mean, median, type Series } from './series.ts';
 
 export interface Backtest {
-  readonly method: Method;
+  readonly method: ForecastMethod;
   /** Mean absolute error of the method, and of repeating the previous week. */
   readonly meanAbsoluteError: number;
   readonly seasonalNaiveError: number | null;
@@ -27,7 +27,7 @@ const halfLifeOrigins = 12;
 const preferenceForCombined = 0.98;
 
 interface Candidate {
-  readonly method: Method;
+  readonly method: ForecastMethod;
   readonly predictions: readonly (readonly number[])[];
 }
 
@@ -64,7 +64,7 @@ export function backtest(series: Series, stepsWanted: number): Backtest | undefi
 }
 
 /** Forecasts with a method from all known days. */
-export function predictWith(method: Method, series: Series, steps: number): number[] {
+export function predictWith(method: ForecastMethod, series: Series, steps: number): number[] {
   const chosen =
     method === 'combined' ? usableModels(series.length) : models.filter((one) => one.method === method);
   const predictions = chosen.map(({ predict }) =>
@@ -73,11 +73,11 @@ export function predictWith(method: Method, series: Series, steps: number): numb
   return method === 'combined' ? middleOf(predictions) : (predictions[0] ?? []);
 }
 
-function preferred({ method, score }: { readonly method: Method; readonly score: number }): number {
+function preferred({ method, score }: { readonly method: ForecastMethod; readonly score: number }): number {
   return method === 'combined' ? score * preferenceForCombined : score;
 }
 
-function usableModels(days: number): Model[] {
+function usableModels(days: number): ForecastModel[] {
   return models.filter(({ daysMin }) => daysMin <= days);
 }
 

@@ -2,7 +2,7 @@
 import { type Backtest, backtest, predictWith } from './backtest.ts';
 import { type Band, bandOfDays, bandOfSums } from './bands.ts';
 import { withoutLevelShift } from './level-shift.ts';
-import type { Method } from './models.ts';
+import type { ForecastMethod } from './models.ts';
 import { daysOfWeek, mean, type Series } from './series.ts';
 
 export interface Estimate {
@@ -13,7 +13,7 @@ export interface Estimate {
 }
 
 export interface Forecast {
-  readonly method: Method;
+  readonly method: ForecastMethod;
   readonly days: readonly Estimate[];
   /** Cumulative sums; the last one is the total. */
   readonly sums: readonly Estimate[];

@@ -16,10 +16,10 @@ export const methods = [
   'holt_winters',
   'combined',
 ] as const;
-export type Method = (typeof methods)[number];
+export type ForecastMethod = (typeof methods)[number];
 
-export interface Model {
-  readonly method: Method;
+export interface ForecastModel {
+  readonly method: ForecastMethod;
   /** Minimum number of known days. */
   readonly daysMin: number;
   /** For each origin, in ascending order, predicts `steps` days. */
@@ -34,7 +34,7 @@ const trendWeeksMax = 10;
 const trendDamping = 0.98;
 
 /** The mean of the last four weeks, for every day. */
-const meanModel: Model = {
+const meanModel: ForecastModel = {
   method: 'mean',
   daysMin: 1,
   predict: (series, origins, steps) =>
@@ -45,7 +45,7 @@ const meanModel: Model = {
 };
 
 /** Repeats the last week. */
-const seasonalNaive: Model = {
+const seasonalNaive: ForecastModel = {
   method: 'seasonal_naive',
   daysMin: daysOfWeek,
   predict: (series, origins, steps) =>
@@ -55,7 +55,7 @@ const seasonalNaive: Model = {
 };
 
 /** The mean of the same weekday over the last four weeks. */
-const weekdayMean: Model = {
+const weekdayMean: ForecastModel = {
   method: 'weekday_mean',
   daysMin: 2 * daysOfWeek,
   predict: (series, origins, steps) =>
@@ -66,7 +66,7 @@ const weekdayMean: Model = {
 };
 
 /** A line through the last four weeks with the Theil-Sen slope: the median of the slopes between any two days. */
-const trend: Model = {
+const trend: ForecastModel = {
   method: 'trend',
   daysMin: daysOfWeek,
   predict: (series, origins, steps) =>
@@ -80,7 +80,7 @@ const trend: Model = {
 };
 
 /** The Theil-Sen slope between equal weekdays of the last ten weeks, and a level per weekday from the last four. */
-const trendAndWeekday: Model = {
+const trendAndWeekday: ForecastModel = {
   method: 'trend_and_weekday',
   daysMin: 3 * daysOfWeek,
   predict: (series, origins, steps) =>
@@ -101,7 +101,7 @@ const trendAndWeekday: Model = {
 const smoothings = [0.05, 0.1, 0.2, 0.35, 0.5, 0.8];
 
 /** Exponential smoothing of the level, with the smoothing factor that had the least one-day-ahead error. */
-const smoothedLevel: Model = {
+const smoothedLevel: ForecastModel = {
   method: 'smoothed_level',
   daysMin: daysOfWeek,
   predict(series, origins, steps) {
@@ -115,16 +115,16 @@ const smoothedLevel: Model = {
   },
 };
 
-const holtWintersModel: Model = {
+const holtWintersModel: ForecastModel = {
   method: 'holt_winters',
   daysMin: 3 * daysOfWeek,
   predict: holtWinters,
 };
 
-export const seasonalNaiveMethod: Method = 'seasonal_naive';
+export const seasonalNaiveMethod: ForecastMethod = 'seasonal_naive';
 
 /** The simplest first: ties are won by the first. */
-export const models: readonly Model[] = [
+export const models: readonly ForecastModel[] = [
   meanModel,
   seasonalNaive,
   weekdayMean,

@@ -23,7 +23,7 @@ import {
 import type { LimitEvents } from './limit-events.ts';
 import { isRequestRate } from './request-rates.ts';
 
-export interface Charge {
+export interface RatedCharge {
   readonly scope: Scope;
   readonly amounts: Amounts;
 }
@@ -48,7 +48,7 @@ export interface RateReservation {
 export function takeAdmissionRates(
   limiter: RateLimiter,
   limits: OrgLimits,
-  charges: readonly Charge[],
+  charges: readonly RatedCharge[],
   nowMs: number,
 ): RateReservation | undefined {
   if (!limits.hasRates) {

@@ -3,12 +3,12 @@ import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
 import { isPublicAddress } from './addresses.ts';
 
-export interface Address {
+export interface ResolvedAddress {
   readonly address: string;
   readonly family: number;
 }
 
-export type Resolve = (hostname: string) => Promise<readonly Address[]>;
+export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
 export interface LookupOptions {
   readonly allowPrivateNetworks: boolean;
@@ -45,7 +45,7 @@ const dnsTimeoutMs = 3_000;
 const dnsTries = 2;
 
 /** Uses DNS only, not the few threads of the system's resolver: a slow name does not delay others. */
-async function resolveByDns(hostname: string): Promise<readonly Address[]> {
+async function resolveByDns(hostname: string): Promise<readonly ResolvedAddress[]> {
   const resolver = new Resolver({ timeout: dnsTimeoutMs, tries: dnsTries });
   const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
   const found = [
@@ -59,6 +59,6 @@ async function resolveByDns(hostname: string): Promise<readonly Address[]> {
 }
 
 /** Private networks also use other sources of names, such as the hosts file. */
-async function resolveBySystem(hostname: string): Promise<readonly Address[]> {
+async function resolveBySystem(hostname: string): Promise<readonly ResolvedAddress[]> {
   return systemLookup(hostname, { all: true });
 }

@@ -10,10 +10,10 @@ import { FairQueue } from '../fair-queue.ts';
 import { OverCapacity } from '../service-unavailable.ts';
 
 const heapMb = 128;
-/** The longest wait is about that of a full queue of which every verification exceeds its timeout. */
+/** `waitMsMax` is about the time in which a full queue empties if every verification times out. */
 const bounds = { concurrency: 1, waitingMax: 32, waitMsMax: 60_000 };
 
-export interface VerificationRequest {
+export interface SamlVerificationRequest {
   /** The org whose people sign in: orgs share the queue and take turns. */
   readonly tenantId: string;
   /** Without functions, since it is sent to another thread. */
@@ -39,7 +39,7 @@ export class SamlThread {
   }
 
   /** Returns the document made of the signed bytes; undefined if there is none. Throws if the response is invalid. */
-  async verify(request: VerificationRequest): Promise<object | undefined> {
+  async verify(request: SamlVerificationRequest): Promise<object | undefined> {
     const { signed, wrong } = await this.#inTurn(request);
     if (wrong !== undefined) {
       throw new Error(wrong);
@@ -47,7 +47,7 @@ export class SamlThread {
     return signed;
   }
 
-  async #inTurn(request: VerificationRequest): Promise<VerificationResult> {
+  async #inTurn(request: SamlVerificationRequest): Promise<VerificationResult> {
     try {
       return await this.#queue.run(request.tenantId, () => this.#send(request));
     } catch (error) {
@@ -57,7 +57,7 @@ export class SamlThread {
     }
   }
 
-  async #send(request: VerificationRequest): Promise<VerificationResult> {
+  async #send(request: SamlVerificationRequest): Promise<VerificationResult> {
     const worker = this.#worker ?? (await this.#start());
     try {
       worker.postMessage(request);

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { attributionFields } from '../../../contract/attribution.ts';
 import { attributionLabels, forEachName } from '../../../contract/run-dimensions.ts';
-import { orgRoles, type Scope, scopes } from '../../../contract/scopes.ts';
+import { type KeyScope, orgRoles, scopes } from '../../../contract/scopes.ts';
 import { label, tags } from '../../../ledger/scope.ts';
 import { listParameters, searchFilter } from '../../../platform/http/routes/list.ts';
 import {
@@ -19,7 +19,7 @@ const overlapSecondsMax = 30 * 24 * 3_600;
 export const keyStatuses = ['active', 'not_yet_valid', 'expired', 'revoked'] as const;
 export type KeyStatus = (typeof keyStatuses)[number];
 
-const scopeList = Type.Array(choice(scopes) as ReturnType<typeof Type.Unsafe<Scope>>, {
+const scopeList = Type.Array(choice(scopes) as ReturnType<typeof Type.Unsafe<KeyScope>>, {
   uniqueItems: true,
   maxItems: scopes.length,
   description: 'Fixed when the key is created.',

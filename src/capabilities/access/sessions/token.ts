@@ -9,13 +9,13 @@ const randomBytesPerToken = 24;
 const signatureBytes = 16;
 const form = /^[A-Za-z0-9_-]{32}[A-Za-z0-9_-]{22}$/;
 
-export interface Tokens {
+export interface TokenIssuer {
   issue(): string;
   /** Returns whether the token was issued here for this purpose. */
   isOurs(token: string): boolean;
 }
 
-export function createTokens(secrets: Pick<Secrets, 'signer'>, purpose: string): Tokens {
+export function createTokens(secrets: Pick<Secrets, 'signer'>, purpose: string): TokenIssuer {
   const sign = secrets.signer(purpose);
   const signature = (random: string) => sign(random).subarray(0, signatureBytes);
   return {

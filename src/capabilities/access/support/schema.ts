@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { type Scope, scopes } from '../../../contract/scopes.ts';
+import { type KeyScope, scopes } from '../../../contract/scopes.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, reason, timestamp } from '../../../platform/http/routes/schemas.ts';
 
@@ -7,7 +7,7 @@ import { choice, closed, id, nullable, reason, timestamp } from '../../../platfo
  * With these scopes an operator could gain permanent access, approve its own grants, receive events or the content of calls after
  * the grant has ended, or spend the organization's money at its providers.
  */
-const neverGranted: readonly Scope[] = [
+const neverGranted: readonly KeyScope[] = [
   'keys:write',
   'org:write',
   'webhooks:write',
@@ -40,7 +40,7 @@ export type GrantView = Static<typeof GrantView>;
 
 export const CreateGrant = closed({
   org_id: Type.String({ minLength: 1, maxLength: 100 }),
-  scope: Type.Array(choice(grantableScopes) as ReturnType<typeof Type.Unsafe<Scope>>, {
+  scope: Type.Array(choice(grantableScopes) as ReturnType<typeof Type.Unsafe<KeyScope>>, {
     minItems: 1,
     maxItems: grantableScopes.length,
     uniqueItems: true,

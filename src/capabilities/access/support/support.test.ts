@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { useOrg, useWorld } from '../../../../test/harness.ts';
-import type { Scope } from '../../../contract/scopes.ts';
-import { scopes } from '../../../contract/scopes.ts';
+import { type KeyScope, scopes } from '../../../contract/scopes.ts';
 import { generateKey } from '../../../platform/http/routes/key-format.ts';
 import { createTokenLookups } from '../keys/index.ts';
 import { createImpersonation, type ImpersonationDependencies } from './impersonation.ts';
@@ -18,21 +17,21 @@ const own = (method: string, path: string, body?: object, of = org) =>
     ...(body && { body }),
   });
 
-const grantBody = (scope: readonly Scope[], of = org) => ({
+const grantBody = (scope: readonly KeyScope[], of = org) => ({
   org_id: of.id,
   scope,
   reason: 'Ticket 4711',
   expires_at: inHours(1),
 });
 
-async function grant(scope: readonly Scope[], of = org) {
+async function grant(scope: readonly KeyScope[], of = org) {
   const { status, json } = await admin('POST', '', grantBody(scope, of));
   expect(status).toBe(201);
   return json;
 }
 
 async function session(
-  scope: readonly Scope[],
+  scope: readonly KeyScope[],
   of = org,
 ): Promise<{ grantId: string; id: string; token: string }> {
   const { id: grantId } = await grant(scope, of);

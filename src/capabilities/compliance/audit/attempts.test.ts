@@ -3,7 +3,7 @@ import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { DatabaseUnavailable } from '../../../platform/db/database.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { createLog } from '../../../platform/log.ts';
-import { type Attempt, type Attempts, createAttempts } from './attempts.ts';
+import { type Attempts, createAttempts, type RejectedAttempt } from './attempts.ts';
 
 const world = useWorld();
 const org = useOrg(world);
@@ -24,7 +24,7 @@ function attemptsOn(state: { isAway: boolean }): Attempts {
   });
 }
 
-const login = (tenantId: string, id: string): Attempt => ({
+const login = (tenantId: string, id: string): RejectedAttempt => ({
   tenantId,
   actor: { kind: 'anonymous', id, at: world.clock.now(), address: '203.0.113.7' },
   action: 'console.login',

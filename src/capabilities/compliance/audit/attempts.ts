@@ -17,7 +17,7 @@ import { type Appending, appendAudit } from './audit.ts';
 import type { AuditDraft, AuditOutcome } from './chain.ts';
 import type { Actor } from './journal.ts';
 
-export interface Attempt {
+export interface RejectedAttempt {
   readonly tenantId: string;
   readonly actor: Actor;
   /** Operation id, or a name such as `sessions.open`. */
@@ -32,11 +32,11 @@ export interface Attempt {
 
 export interface Attempts {
   /** Queues a rejected attempt, which is written within about a second. Never blocks and never throws. */
-  note(attempt: Attempt): void;
+  note(attempt: RejectedAttempt): void;
   /**
    * Writes an entry immediately. Callers that require the entry await this, and must reject the request if it throws.
    */
-  record(attempt: Attempt): Promise<void>;
+  record(attempt: RejectedAttempt): Promise<void>;
   /** Writes all queued attempts. */
   flush(): Promise<void>;
   readonly job: Job;
@@ -57,13 +57,13 @@ const flushEveryMs = 1_000;
 const droppedAction = 'audit.attempts_dropped';
 
 interface Repeated {
-  readonly last: Attempt;
+  readonly last: RejectedAttempt;
   readonly seen: number;
 }
 
 export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependencies): Attempts {
   const appending = { ids, heads };
-  let waiting: Attempt[] = [];
+  let waiting: RejectedAttempt[] = [];
   let repeated = new Map<string, Repeated>();
   const places = new FairShare({ capacity: waitingMax });
   const repeatedPlaces = new FairShare({ capacity: waitingMax });
@@ -76,7 +76,7 @@ export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependenc
     dropped.set(tenantId, (dropped.get(tenantId) ?? 0) + count);
   }
 
-  function note(attempt: Attempt): void {
+  function note(attempt: RejectedAttempt): void {
     const { tenantId, actor, action, code } = attempt;
     const name = [tenantId, actor.kind, actor.id, action, code].join('\0');
     const seen = (repeated.get(name)?.seen ?? 0) + 1;
@@ -94,7 +94,7 @@ export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependenc
   }
 
   /** Drains the queue. Returns its attempts, then one attempt for each count of repeated or dropped attempts. */
-  function take(): Attempt[] {
+  function take(): RejectedAttempt[] {
     const counted = [...repeated.values()].filter(({ seen }) => seen > singlyMax);
     const taken = [
       ...waiting,
@@ -112,8 +112,8 @@ export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependenc
     return taken;
   }
 
-  function putBack(unwritten: readonly Attempt[]): void {
-    const kept: Attempt[] = [];
+  function putBack(unwritten: readonly RejectedAttempt[]): void {
+    const kept: RejectedAttempt[] = [];
     for (const attempt of unwritten) {
       const { tenantId, action, detail } = attempt;
       if (action === droppedAction) {
@@ -129,7 +129,7 @@ export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependenc
   }
 
   async function writeAll(): Promise<void> {
-    const byTenant = new Map<string, Attempt[]>();
+    const byTenant = new Map<string, RejectedAttempt[]>();
     for (const attempt of take()) {
       const others = byTenant.get(attempt.tenantId);
       if (others === undefined) {
@@ -195,11 +195,15 @@ export function createAttempts({ db, ids, heads, clock, log }: AttemptsDependenc
 }
 
 /** Writes an entry in the caller's transaction, for callers that require the entry. */
-export async function recordAttempt(tx: Transaction, appending: Appending, attempt: Attempt): Promise<void> {
+export async function recordAttempt(
+  tx: Transaction,
+  appending: Appending,
+  attempt: RejectedAttempt,
+): Promise<void> {
   await appendAudit(tx, appending, attempt.tenantId, [draftOf(attempt)]);
 }
 
-function draftOf({ actor, action, outcome, code, target, detail }: Attempt): AuditDraft {
+function draftOf({ actor, action, outcome, code, target, detail }: RejectedAttempt): AuditDraft {
   return {
     actorKind: actor.kind,
     actorId: actor.id,
@@ -216,7 +220,7 @@ function draftOf({ actor, action, outcome, code, target, detail }: Attempt): Aud
   };
 }
 
-function lostAttempts(tenantId: string, count: number, at: Date): Attempt {
+function lostAttempts(tenantId: string, count: number, at: Date): RejectedAttempt {
   return {
     tenantId,
     actor: { kind: 'service', id: 'audit', at },

@@ -27,7 +27,7 @@ export const findingKinds = [
 ] as const;
 export type FindingKind = (typeof findingKinds)[number];
 
-export interface Finding {
+export interface ChainFinding {
   readonly kind: FindingKind;
   /** Position of the mismatch; the first one if it concerns several entries. */
   readonly seq: number;
@@ -62,7 +62,7 @@ export interface ChainCheckOptions {
 }
 
 export class ChainCheck {
-  readonly #findings: Finding[] = [];
+  readonly #findings: ChainFinding[] = [];
   #start: ChainPosition | undefined;
   readonly #checkpoints: Map<number, SignedPosition[]>;
   readonly #suspects: AuditEntry[] = [];
@@ -151,7 +151,7 @@ export class ChainCheck {
   }
 
   /** `head`: the recorded end of the chain, if known. */
-  finish(head?: ChainPosition): readonly Finding[] {
+  finish(head?: ChainPosition): readonly ChainFinding[] {
     const last = this.last;
     if (head !== undefined && head.seq > (last?.seq ?? 0)) {
       this.#find('tail_missing', (last?.seq ?? 0) + 1, 'The last entries are missing.', head.seq);

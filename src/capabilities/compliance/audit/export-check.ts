@@ -1,6 +1,6 @@
 /** Verifies an exported file without the service: its entries and the checkpoints among them. */
 import type { SignedPosition } from './chain.ts';
-import { ChainCheck, type Finding } from './chain-check.ts';
+import { ChainCheck, type ChainFinding } from './chain-check.ts';
 import { parseExportLine } from './export-lines.ts';
 import { isSigned } from './redaction.ts';
 import type { CheckpointView } from './schema.ts';
@@ -21,7 +21,7 @@ export interface ExportReport {
   readonly checkpoints: number;
   /** True if the last line is a checkpoint. If it is not a valid one of the last entry, that is a finding. */
   readonly isSealed: boolean;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ChainFinding[];
   /** Checks that were not possible with this file alone. */
   readonly remarks: readonly string[];
 }
@@ -38,7 +38,7 @@ export async function checkExport(
     checkpoints: keptPositions,
     isSigned: (entry, list, latestMs) => open === undefined || isSigned(open, entry, list, latestMs),
   });
-  const forged: Finding[] = [];
+  const forged: ChainFinding[] = [];
   let [number, entries, checkpoints, firstSeq] = [0, 0, 0, 0];
   let isSealed = false;
   let orgId: string | undefined;

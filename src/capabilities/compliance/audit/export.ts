@@ -17,7 +17,7 @@ import { findCheckpointsBetween, findSpan, readEntries } from './queries.ts';
 import type { ExportQuery } from './schema.ts';
 import type { Signer } from './signing-keys.ts';
 
-export interface ExportDependencies {
+export interface AuditExportDependencies {
   readonly db: Database;
   readonly heads: ChainHeads;
   readonly signer: Signer;
@@ -36,7 +36,7 @@ const contentTypes = {
 } as const;
 
 export function exportLog(
-  deps: ExportDependencies,
+  deps: AuditExportDependencies,
   tenantId: string,
   query: ExportQuery,
   now: Date,
@@ -83,7 +83,7 @@ interface Wanted {
 }
 
 async function* pages(
-  deps: ExportDependencies,
+  deps: AuditExportDependencies,
   { tenantId, from, to, now, after, withCheckpoints }: Wanted,
   line: (entry: AuditEntry) => string,
 ): AsyncGenerator<string> {
@@ -123,7 +123,7 @@ async function checkpointsOf(
 
 /** Checkpoint of the last line, so that truncation of the file is detected. */
 async function lastCheckpoint(
-  { db, signer }: ExportDependencies,
+  { db, signer }: AuditExportDependencies,
   tenantId: string,
   { seq, hash }: AuditEntry,
   now: Date,

@@ -1,4 +1,4 @@
-export { type Attempt, type Attempts, createAttempts, recordAttempt } from './attempts.ts';
+export { type Attempts, createAttempts, type RejectedAttempt, recordAttempt } from './attempts.ts';
 export type { Appending } from './audit.ts';
 export { authenticateHeadsAgain, type ChainHeads, openChainHeads } from './chain-heads.ts';
 export { dailyCheckpoints } from './checkpoints.ts';

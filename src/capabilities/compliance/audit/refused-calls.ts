@@ -2,7 +2,7 @@
 import type { ErrorCode } from '../../../contract/errors.ts';
 import type { OnRefusedCall, RefusedCall } from '../../../platform/http/pipeline/refused-call.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
-import type { Attempt, Attempts } from './attempts.ts';
+import type { Attempts, RejectedAttempt } from './attempts.ts';
 
 const recorded = new Set<ErrorCode>([
   'forbidden',
@@ -22,7 +22,7 @@ export function auditRefusedCalls(attempts: Pick<Attempts, 'note'>): OnRefusedCa
 }
 
 /** Returns the entry, for the log of the org whose key was used, or undefined if the call is not recorded. */
-function refusedAttempt(call: RefusedCall): Attempt | undefined {
+function refusedAttempt(call: RefusedCall): RejectedAttempt | undefined {
   const { error, route, params, credential, address, traceId, at } = call;
   // Support requests have their own record. The log of an org of another region is kept there.
   const isElsewhere = credential.org?.residency?.isHere === false;

@@ -12,7 +12,7 @@ import { findAnchor, readEntries, removeUntil, upsertAnchor } from './queries.ts
 import { isGenuineAnchor, tokenOpener } from './signing.ts';
 import type { Signer } from './signing-keys.ts';
 
-export interface Removal {
+export interface AuditRemoval {
   readonly tenantId: string;
   /** Entries from this time on are kept. */
   readonly before: Date;
@@ -27,7 +27,7 @@ export interface Removal {
 export async function removeOldEntries(
   tx: Transaction,
   signer: Signer,
-  { tenantId, before, now, limit }: Removal,
+  { tenantId, before, now, limit }: AuditRemoval,
 ): Promise<number> {
   // Key rotation signs all anchors again, and must include this one.
   await signer.keep(tx);

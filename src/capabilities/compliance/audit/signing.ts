@@ -16,7 +16,7 @@ import { canonicalJson } from '../../../platform/canonical-json.ts';
 import type { ChainPosition } from './chain.ts';
 
 /** Signed statement that the chain of a tenant had this hash at this position. */
-export interface Statement {
+export interface ChainStatement {
   /** An anchor is the last entry that retention removed; the hash of a redaction is that of its list. */
   readonly kind: 'checkpoint' | 'anchor' | 'redaction';
   readonly org_id: string;
@@ -38,7 +38,7 @@ export interface TrustedKey {
  * The date of a token is its own claim, and a stolen key can sign any date. Therefore the entries that a token of a
  * replaced key covers must not be dated later than `notAfter` either.
  */
-export interface OpenedStatement extends Statement {
+export interface OpenedStatement extends ChainStatement {
   readonly notAfter: Date | undefined;
 }
 
@@ -69,14 +69,14 @@ function idOf(publicKey: KeyObject): string {
 }
 
 /** A statement to be signed; the signer adds the key id. */
-export type UnsignedStatement = Omit<Statement, 'key_id'>;
+export type UnsignedStatement = Omit<ChainStatement, 'key_id'>;
 
 /** Parses the key once for many tokens. */
 export function tokenSigner(privatePem: string): (said: UnsignedStatement) => string {
   const privateKey = createPrivateKey(privatePem);
   const keyId = idOf(createPublicKey(privateKey));
   return (said) => {
-    const bytes = Buffer.from(canonicalJson({ ...said, key_id: keyId } satisfies Statement));
+    const bytes = Buffer.from(canonicalJson({ ...said, key_id: keyId } satisfies ChainStatement));
     return `${bytes.toString('base64url')}.${sign(null, bytes, privateKey).toString('base64url')}`;
   };
 }
@@ -94,7 +94,7 @@ export function tokenOpener(trusted: readonly TrustedKey[]): OpenToken {
     const [body = '', signature = ''] = token.split('.');
     const bytes = Buffer.from(body, 'base64url');
     try {
-      const statement = JSON.parse(bytes.toString('utf8')) as Statement;
+      const statement = JSON.parse(bytes.toString('utf8')) as ChainStatement;
       const key = keys.get(statement.key_id);
       const isGenuine =
         key !== undefined && verify(null, bytes, key.publicKey, Buffer.from(signature, 'base64url'));
@@ -109,8 +109,8 @@ export function tokenOpener(trusted: readonly TrustedKey[]): OpenToken {
 
 /** Returns whether the statement is about this position. */
 export function states(
-  said: Statement | undefined,
-  kind: Statement['kind'],
+  said: ChainStatement | undefined,
+  kind: ChainStatement['kind'],
   tenantId: string,
   { seq, hash }: ChainPosition,
 ): boolean {

@@ -5,17 +5,17 @@ import { platformTenant } from '../../../platform/http/routes/access.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
 import { type AuditEntry, chainStart, type SignedPosition } from './chain.ts';
-import { ChainCheck, type Finding } from './chain-check.ts';
+import { ChainCheck, type ChainFinding } from './chain-check.ts';
 import type { ChainHeads } from './chain-heads.ts';
 import { findHead, type StoredHead } from './head-queries.ts';
 import { findAnchor, latestCheckpoints, readEntries, type StoredToken } from './queries.ts';
 import { isSigned } from './redaction.ts';
 import type { VerificationView } from './schema.ts';
 import {
+  type ChainStatement,
   isGenuineAnchor,
   type OpenedStatement,
   type OpenToken,
-  type Statement,
   states,
   tokenOpener,
 } from './signing.ts';
@@ -30,7 +30,7 @@ export interface VerificationDependencies {
   readonly signer: Signer;
 }
 
-export interface VerificationRequest {
+export interface ChainVerificationRequest {
   readonly tenantId: string;
   /** Token of a checkpoint that the org has kept. */
   readonly kept: string | undefined;
@@ -40,7 +40,7 @@ export interface VerificationRequest {
 
 export async function verifyLog(
   deps: VerificationDependencies,
-  request: VerificationRequest,
+  request: ChainVerificationRequest,
 ): Promise<VerificationView> {
   const { db, heads, signer } = deps;
   const { tenantId, kept, now, progress } = request;
@@ -70,13 +70,13 @@ function openKept(token: string, tenantId: string, open: OpenToken): OpenedState
 
 interface Checkpoints {
   readonly places: readonly SignedPosition[];
-  readonly broken: readonly Finding[];
+  readonly broken: readonly ChainFinding[];
 }
 
 async function readCheckpoints(db: Queryable, tenantId: string, open: OpenToken): Promise<Checkpoints> {
   const rows = await latestCheckpoints(db, tenantId, checkpointsMax);
   const places: SignedPosition[] = [];
-  const broken: Finding[] = [];
+  const broken: ChainFinding[] = [];
   const yielder = createYielder();
   for (const { seq, hash, token } of rows) {
     const position = { seq: Number(seq), hash };
@@ -95,7 +95,7 @@ async function readCheckpoints(db: Queryable, tenantId: string, open: OpenToken)
 
 interface Verified {
   readonly check: ChainCheck;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ChainFinding[];
   readonly head: StoredHead;
   readonly checkpoints: number;
   readonly anchor: StoredToken | undefined;
@@ -173,7 +173,7 @@ async function readAll(
  * Every log starts with the entry that created its owner. A log with another start was rewritten after all its entries
  * were removed.
  */
-function beginning(tenantId: string, first: AuditEntry | undefined, head: StoredHead): Finding[] {
+function beginning(tenantId: string, first: AuditEntry | undefined, head: StoredHead): ChainFinding[] {
   const action = tenantId === platformTenant ? 'operator_keys.mint' : 'orgs.create';
   const isOther =
     first === undefined ? head.seq === chainStart.seq : first.seq === 1 && first.action !== action;
@@ -187,8 +187,8 @@ function forgedEnd(
   heads: ChainHeads,
   tenantId: string,
   head: StoredHead,
-  found: readonly Finding[],
-): Finding[] {
+  found: readonly ChainFinding[],
+): ChainFinding[] {
   const isFound = found.some(({ kind }) => kind === 'tail_missing' || kind === 'head_wrong');
   return isFound || heads.isGenuine(tenantId, head)
     ? []
@@ -202,7 +202,7 @@ function forgedEnd(
 }
 
 /** Reports missing and unreadable keys: if such a key has signed anything, those signatures cannot be checked. */
-function brokenKeys({ current, unreadable }: PublicKeys): Finding[] {
+function brokenKeys({ current, unreadable }: PublicKeys): ChainFinding[] {
   if (current === undefined && unreadable.length === 0) {
     return [fault('key_invalid', 0, 'The signing key was removed.')];
   }
@@ -211,13 +211,13 @@ function brokenKeys({ current, unreadable }: PublicKeys): Finding[] {
   );
 }
 
-function fault(kind: Finding['kind'], seq: number, message: string): Finding {
+function fault(kind: ChainFinding['kind'], seq: number, message: string): ChainFinding {
   return { kind, seq, until_seq: seq, message };
 }
 
 function view(
   { check, findings, head, checkpoints, anchor }: Verified,
-  kept: Statement | undefined,
+  kept: ChainStatement | undefined,
   token: string,
 ): VerificationView {
   return {

@@ -29,11 +29,11 @@ import { platformTenant } from '../../../platform/http/routes/access.ts';
 import { keyChanged } from '../../access/keys/index.ts';
 import { renamedPath } from '../audit/index.ts';
 import {
-  type Batch,
   type BatchedTable,
   type BatchResult,
   eraseRows,
   eraseRowsWithin,
+  type RowBatch,
   rowsPerBatch,
 } from './batched-rows.ts';
 import {
@@ -49,7 +49,7 @@ import {
 const holdsCustomers = `(key = 'customer_id' OR key LIKE 'tag:%') AND value <> '${WILDCARD}'`;
 
 /** Ends the limits, credit packs and rates of the customer. */
-export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Batch): Promise<number> {
+export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: RowBatch): Promise<number> {
   const ended = await tx.query(
     `UPDATE limits SET name = NULL, ended_at = coalesce(ended_at, $4), match = (
               SELECT jsonb_object_agg(key, CASE WHEN value = $2 AND ${holdsCustomers} THEN $3 ELSE value END)
@@ -63,7 +63,7 @@ export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Bat
 }
 
 /** Resets the cursor of the exhaustion watch if it contains the id; the watch then starts over. */
-export async function eraseForecastCursor(tx: Transaction, { orgId, from }: Batch): Promise<BatchResult> {
+export async function eraseForecastCursor(tx: Transaction, { orgId, from }: RowBatch): Promise<BatchResult> {
   const reset = await tx.query(
     `UPDATE forecast_checks SET after_group = '' WHERE org_id = $1 AND strpos(after_group, $2) > 0 RETURNING 1 AS one`,
     [orgId, JSON.stringify(from)],
@@ -147,17 +147,18 @@ const refusals: BatchedTable = {
         message = CASE WHEN row.customer_id = $2 THEN ${renamedName('row.message')} ELSE row.message END`,
 };
 
-export const eraseHoldEnds = (tx: Transaction, batch: Batch) => eraseRows(tx, holdEnds, batch);
-export const eraseRuns = (tx: Transaction, batch: Batch) =>
+export const eraseHoldEnds = (tx: Transaction, batch: RowBatch) => eraseRows(tx, holdEnds, batch);
+export const eraseRuns = (tx: Transaction, batch: RowBatch) =>
   eraseRows(tx, runs, batch, renameIdentitiesOfRuns);
-export const eraseEntries = (tx: Transaction, batch: Batch) =>
+export const eraseEntries = (tx: Transaction, batch: RowBatch) =>
   eraseRows(tx, ledgerEntries, batch, renameIdentities);
-export const eraseEvents = (tx: Transaction, batch: Batch) => eraseRows(tx, events, batch, deleteResponses);
-export const eraseRefusals = (tx: Transaction, batch: Batch) => eraseRows(tx, refusals, batch);
+export const eraseEvents = (tx: Transaction, batch: RowBatch) =>
+  eraseRows(tx, events, batch, deleteResponses);
+export const eraseRefusals = (tx: Transaction, batch: RowBatch) => eraseRows(tx, refusals, batch);
 
 export async function eraseStoredAnswers(
   tx: Transaction,
-  { orgId, from }: Batch,
+  { orgId, from }: RowBatch,
   digest: CustomerDigest,
 ): Promise<BatchResult> {
   let changed = 0;
@@ -169,7 +170,10 @@ export async function eraseStoredAnswers(
 }
 
 /** Adds the sums of a renamed chain to those that exist under its new name. */
-export async function eraseClosedChains(tx: Transaction, { orgId, from, to }: Batch): Promise<BatchResult> {
+export async function eraseClosedChains(
+  tx: Transaction,
+  { orgId, from, to }: RowBatch,
+): Promise<BatchResult> {
   const [row] = await tx.query<{ count: number }>(
     `WITH gone AS (
        DELETE FROM closed_chains
@@ -201,7 +205,7 @@ export async function eraseClosedChains(tx: Transaction, { orgId, from, to }: Ba
 /** Replaces the id in the attribution of keys: their spend continues under the pseudonym until they are changed. */
 export async function eraseKeyAttributions(
   tx: Transaction,
-  { orgId, from, to }: Batch,
+  { orgId, from, to }: RowBatch,
 ): Promise<BatchResult> {
   const digests = await tx.query<{ digest: string }>(
     `UPDATE keys SET attribution = attribution
@@ -223,7 +227,7 @@ export async function eraseKeyAttributions(
 /** Replaces the id in the recorded paths of support requests. */
 export async function eraseSupportPaths(
   tx: Transaction,
-  { orgId, from, to, cursor }: Batch,
+  { orgId, from, to, cursor }: RowBatch,
 ): Promise<BatchResult> {
   const rows = await tx.query<{ id: string; path: string | null }>(
     'SELECT id, path FROM support_access_log WHERE org_id = $1 AND id > $2 ORDER BY id LIMIT $3',
@@ -302,7 +306,7 @@ function moveUsageStatement({ table, time }: UsageTable): string {
  * Moves the usage of the earliest day. Buckets and days move together, so that they always agree, and so do the runs and entries
  * of that day that were posted under the id since `eraseRuns` and `eraseEntries`. A single day, because decisions wait meanwhile.
  */
-export async function eraseUsage(tx: Transaction, batch: Batch): Promise<BatchResult> {
+export async function eraseUsage(tx: Transaction, batch: RowBatch): Promise<BatchResult> {
   const { orgId, from, to } = batch;
   const [first] = await tx.query<{ day: Date | null }>(
     'SELECT min(day) AS day FROM usage_days WHERE org_id = $1 AND customer_id = $2',

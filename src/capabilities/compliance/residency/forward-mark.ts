@@ -11,7 +11,7 @@ import { createHmac, type Hmac, randomBytes, timingSafeEqual } from 'node:crypto
 import { Transform } from 'node:stream';
 import type { BodyTrailer } from '../../../platform/http/message/body.ts';
 import type { RequestHead } from '../../../platform/http/message/request-head.ts';
-import { type PeerSecrets, type Statement, sha256, sign, verifyWithSecret } from './signatures.ts';
+import { type PeerSecrets, type PeerStatement, sha256, sign, verifyWithSecret } from './signatures.ts';
 
 /** Differs from the purpose of earlier marks, which covered neither the body nor a nonce and are not accepted. */
 const purpose = 'forward-once';
@@ -26,18 +26,18 @@ export interface MarkedRequest {
   readonly traceId: string;
 }
 
-interface ForwardStatement extends Statement, MarkedRequest {
+interface ForwardStatement extends PeerStatement, MarkedRequest {
   readonly nonce: string;
   readonly hasBody: boolean;
 }
 
-export interface Mark {
+export interface ForwardMark {
   readonly header: string;
   /** Appends the MAC to the body; undefined if the request has no body. */
   readonly signBody: (() => Transform) | undefined;
 }
 
-export function createMark(secrets: PeerSecrets, request: RequestHead, marked: MarkedRequest): Mark {
+export function createMark(secrets: PeerSecrets, request: RequestHead, marked: MarkedRequest): ForwardMark {
   const hasBody = declaresBody(request);
   const nonce = randomBytes(nonceBytes).toString('base64url');
   const statement: ForwardStatement = { ...marked, nonce, hasBody };

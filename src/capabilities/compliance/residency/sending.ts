@@ -11,7 +11,7 @@ import { urlToHttpOptions } from 'node:url';
 import { breakageOf, isBroken, onBroken } from '../../../platform/http/message/body.ts';
 import { forwardHeader } from '../../../platform/http/pipeline/regions.ts';
 import { boundInterimResponses } from '../../../platform/outbound/interim-responses.ts';
-import { type Mark, trailerBytes } from './forward-mark.ts';
+import { type ForwardMark, trailerBytes } from './forward-mark.ts';
 
 export interface SendingBounds {
   /** Maximum number of requests in flight; each needs two connections. */
@@ -45,7 +45,7 @@ export interface ForwardedRequest {
   readonly response: ServerResponse;
   readonly origin: string;
   /** The signed header of this region, and the signature of the body. */
-  readonly mark: Mark;
+  readonly mark: ForwardMark;
   readonly bounds: SendingBounds;
   onBegin(): void;
   /** Called once per started request, when both directions have ended. */
@@ -138,7 +138,7 @@ const dropped = new Set([
 ]);
 
 /** Header lines are kept as they were sent: a duplicate header is for the home region to reject. */
-function headersFor(request: IncomingMessage, host: string, mark: Mark): string[] {
+function headersFor(request: IncomingMessage, host: string, mark: ForwardMark): string[] {
   const lines = ['host', host, forwardHeader, mark.header];
   const { rawHeaders } = request;
   const ofConnection = connectionHeaders(request);

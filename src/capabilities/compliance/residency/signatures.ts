@@ -13,7 +13,7 @@ export interface PeerSecrets {
   readonly accepted: string | undefined;
 }
 
-export interface Statement {
+export interface PeerStatement {
   readonly from: string;
   readonly to: string;
   readonly atMs: number;
@@ -23,7 +23,7 @@ export interface Statement {
 export function sign(
   { signing }: PeerSecrets,
   purpose: string,
-  statement: Statement,
+  statement: PeerStatement,
   parts: readonly string[],
 ): string {
   const text = Buffer.from(JSON.stringify(statement)).toString('base64url');
@@ -31,14 +31,14 @@ export function sign(
 }
 
 /** Returns the statement if it was signed for this purpose, region and parts within the allowed time. */
-export function verify<Signed extends Statement>(
+export function verify<Signed extends PeerStatement>(
   ...signed: Parameters<typeof verifyWithSecret>
 ): Signed | undefined {
   return verifyWithSecret<Signed>(...signed)?.statement;
 }
 
 /** Like `verify`, and returns the secret with which the statement was signed. */
-export function verifyWithSecret<Signed extends Statement>(
+export function verifyWithSecret<Signed extends PeerStatement>(
   { signing, accepted }: PeerSecrets,
   purpose: string,
   signed: string,

@@ -10,7 +10,7 @@ import type { Job } from '../../../platform/jobs/jobs.ts';
 import { enqueueEvents } from '../../../platform/outbox/outbox.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
 
-export interface Block {
+export interface BlockedRequest {
   readonly orgId: string;
   readonly ruleId: string;
   readonly reason: string;
@@ -21,7 +21,7 @@ export interface Block {
 }
 
 export interface BlockedEvents {
-  enqueue(block: Block): void;
+  enqueue(block: BlockedRequest): void;
   readonly job: Job;
 }
 
@@ -41,7 +41,7 @@ export interface BlockedEventDependencies {
 export function createBlockedEvents({ db, ids, clock }: BlockedEventDependencies): BlockedEvents {
   /** Time of the last event of each rule and key. Cleared when it is full, so an event may then repeat earlier. */
   const lastEventMs = new Map<string, number>();
-  let queue: (Block & { readonly at: Date })[] = [];
+  let queue: (BlockedRequest & { readonly at: Date })[] = [];
   const places = new FairShare({ capacity: queuedMax });
 
   return {

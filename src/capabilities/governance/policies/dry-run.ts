@@ -2,11 +2,15 @@
  * Explains which rules are evaluated for a request and which of them decides. Requests no approvals, sends no events.
  */
 import { attemptedOf, evaluateRule, type RuleOutcome } from '../../../kernel/policy.ts';
-import { type Attempt, expressionInputOf } from './expression-input.ts';
+import { expressionInputOf, type PolicyInput } from './expression-input.ts';
 import { type CompiledRule, compileRules, type SwitchedRule } from './rules.ts';
 import type { Evaluation } from './schema.ts';
 
-export function explain(sources: readonly SwitchedRule[], attempt: Attempt, timezone: string): Evaluation {
+export function explain(
+  sources: readonly SwitchedRule[],
+  attempt: PolicyInput,
+  timezone: string,
+): Evaluation {
   const disabled = new Set(sources.filter(({ enabled }) => !enabled).map(({ id }) => id));
   const subject = { model: attempt.model, action: attempt.action ?? '' };
   const input = expressionInputOf(attempt, timezone);

@@ -11,7 +11,7 @@ import { localTime } from '../../../kernel/local-time.ts';
 import { nanosPerUsd } from '../../../kernel/money.ts';
 
 /** A request as the rules evaluate it. */
-export interface Attempt extends Labels {
+export interface PolicyInput extends Labels {
   readonly model: string;
   readonly key_id: string;
   readonly role: string;
@@ -31,7 +31,7 @@ const policyLabels = labelDimensions.filter(
 );
 
 /** Builds an attempt from an object that may have these labels; other labels are ignored. Written out, because it runs for every call. */
-export function attemptFrom(labels: Partial<Labels>, rest: Omit<Attempt, keyof Labels>): Attempt {
+export function attemptFrom(labels: Partial<Labels>, rest: Omit<PolicyInput, keyof Labels>): PolicyInput {
   return {
     provider: labels.provider ?? null,
     action: labels.action ?? null,
@@ -77,7 +77,7 @@ export const metadataCharactersMax = 8_000;
 
 const nothing = {};
 
-export function expressionInputOf(attempt: Attempt, timezone: string): ExpressionInput {
+export function expressionInputOf(attempt: PolicyInput, timezone: string): ExpressionInput {
   const { hour, weekday, date } = localTime(timezone, attempt.atMs);
   const startedMs = performance.now();
   return {

@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { verdictOf } from '../../../kernel/policy.ts';
 import { compileExpression, isSyntaxFault } from './expression.ts';
-import { type Attempt, type ExpressionInput, expressionInputOf } from './expression-input.ts';
+import { type ExpressionInput, expressionInputOf, type PolicyInput } from './expression-input.ts';
 import { type CompiledRule, compileRules } from './rules.ts';
 import { expressionCostMax } from './syntax.ts';
 
-const attempt: Attempt = {
+const attempt: PolicyInput = {
   model: 'gpt-4o',
   provider: null,
   action: 'chat',
@@ -38,7 +38,7 @@ const compile = (source: string) => {
   }
   return compiled;
 };
-const evaluate = (source: string, more: Partial<Attempt> = {}) =>
+const evaluate = (source: string, more: Partial<PolicyInput> = {}) =>
   compile(source).evaluate(expressionInputOf({ ...attempt, ...more }, 'UTC'));
 
 describe('evaluates', () => {

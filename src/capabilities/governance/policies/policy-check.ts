@@ -3,13 +3,13 @@
  * limits that a denied run has used are given back. For orgs without rules the check only reads caches.
  */
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
-import { attemptedOf, type Verdict, verdictOf } from '../../../kernel/policy.ts';
+import { attemptedOf, type RuleVerdict, verdictOf } from '../../../kernel/policy.ts';
 import { withRunIndex } from '../../../ledger/ledger-errors.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { ApprovalRequest, Approvals } from '../approvals/index.ts';
 import type { BlockedEvents } from './blocked-events.ts';
-import { type Attempt, type ExpressionInput, expressionInputOf } from './expression-input.ts';
+import { type ExpressionInput, expressionInputOf, type PolicyInput } from './expression-input.ts';
 import type { PolicyCache } from './policy-cache.ts';
 import type { CompiledRule } from './rules.ts';
 
@@ -25,7 +25,7 @@ export interface PolicyCheckRequest {
   readonly orgId: string;
   readonly now: Date;
   /** Undefined entries are not checked, because they are not new admissions. */
-  readonly attempts: readonly (Attempt | undefined)[];
+  readonly attempts: readonly (PolicyInput | undefined)[];
   /** If true, errors contain the index of the attempt. */
   readonly bulk: boolean;
   /**
@@ -60,7 +60,7 @@ export interface PolicyCheck {
    * Returns the denial of each attempt, undefined if the rules allow it; an empty array if no rules are enabled.
    * Requests no approvals and sends no events.
    */
-  preview(orgId: string, attempts: readonly Attempt[], now: Date): Promise<(PolicyDenial | undefined)[]>;
+  preview(orgId: string, attempts: readonly PolicyInput[], now: Date): Promise<(PolicyDenial | undefined)[]>;
   /** Returns the error of an attempt whose approval was used up or withdrawn before the attempt could use it. */
   permitSpentError(request: PolicyCheckRequest, index: number): Promise<ApiError>;
 }
@@ -70,7 +70,11 @@ const none: PermitIds = new Map();
 export function createPolicyCheck(deps: PolicyCheckDependencies): PolicyCheck {
   const { memory, approvals, blocked, log, timezoneOf } = deps;
 
-  function judge(rules: readonly CompiledRule[], attempt: Attempt, timezone: string): Verdict<CompiledRule> {
+  function judge(
+    rules: readonly CompiledRule[],
+    attempt: PolicyInput,
+    timezone: string,
+  ): RuleVerdict<CompiledRule> {
     return verdictOf<ExpressionInput, CompiledRule>(
       rules,
       subjectOf(attempt),
@@ -86,7 +90,7 @@ export function createPolicyCheck(deps: PolicyCheckDependencies): PolicyCheck {
     return apiErrorWithDetails('policy_expression_error', { rule_id: rule.id });
   }
 
-  function blockedError(orgId: string, rule: CompiledRule, attempt: Attempt): ApiError {
+  function blockedError(orgId: string, rule: CompiledRule, attempt: PolicyInput): ApiError {
     const attempted = attemptedOf(rule, subjectOf(attempt));
     const { reason } = rule;
     blocked.enqueue({
@@ -105,7 +109,7 @@ export function createPolicyCheck(deps: PolicyCheckDependencies): PolicyCheck {
   async function requestApproval(
     { orgId, now }: PolicyCheckRequest,
     rule: CompiledRule,
-    attempt: Attempt,
+    attempt: PolicyInput,
     isSpent: boolean,
   ): Promise<string | ApiError> {
     const { reason } = rule;
@@ -125,8 +129,8 @@ export function createPolicyCheck(deps: PolicyCheckDependencies): PolicyCheck {
   /** Returns the id of an approval that allows the attempt, or the error. */
   function resolveVerdict(
     request: PolicyCheckRequest,
-    verdict: Exclude<Verdict<CompiledRule>, { kind: 'allow' }>,
-    attempt: Attempt,
+    verdict: Exclude<RuleVerdict<CompiledRule>, { kind: 'allow' }>,
+    attempt: PolicyInput,
     isSpent = false,
   ): ApiError | Promise<string | ApiError> {
     switch (verdict.kind) {
@@ -170,7 +174,7 @@ export function createPolicyCheck(deps: PolicyCheckDependencies): PolicyCheck {
     },
     async preview(orgId, attempts, now) {
       const [rules, timezone] = await rulesAndZone(orgId);
-      const verdicts: Verdict<CompiledRule>[] = [];
+      const verdicts: RuleVerdict<CompiledRule>[] = [];
       const yielder = createYielder();
       for (const attempt of rules.length === 0 ? [] : attempts) {
         verdicts.push(judge(rules, attempt, timezone));
@@ -181,7 +185,7 @@ export function createPolicyCheck(deps: PolicyCheckDependencies): PolicyCheck {
       );
       const found = await approvals.findApproved(
         orgId,
-        needApproval.map(({ index, rule }) => approvalRequestOf(orgId, rule, attempts[index] as Attempt)),
+        needApproval.map(({ index, rule }) => approvalRequestOf(orgId, rule, attempts[index] as PolicyInput)),
         now,
       );
       const approved = new Set(needApproval.filter((_, place) => found[place]).map(({ index }) => index));
@@ -197,7 +201,7 @@ export function createPolicyCheck(deps: PolicyCheckDependencies): PolicyCheck {
     },
     async permitSpentError(request, index) {
       const [rules, timezone] = await rulesAndZone(request.orgId);
-      const attempt = request.attempts[index] as Attempt;
+      const attempt = request.attempts[index] as PolicyInput;
       const verdict = judge(rules, attempt, timezone);
       const resolved =
         verdict.kind === 'allow' ? undefined : await resolveVerdict(request, verdict, attempt, true);
@@ -208,7 +212,7 @@ export function createPolicyCheck(deps: PolicyCheckDependencies): PolicyCheck {
   };
 }
 
-function approvalRequestOf(orgId: string, rule: CompiledRule, attempt: Attempt): ApprovalRequest {
+function approvalRequestOf(orgId: string, rule: CompiledRule, attempt: PolicyInput): ApprovalRequest {
   const subject = subjectOf(attempt);
   return {
     orgId,
@@ -221,7 +225,7 @@ function approvalRequestOf(orgId: string, rule: CompiledRule, attempt: Attempt):
   };
 }
 
-function subjectOf({ model, action }: Attempt): { model: string; action: string } {
+function subjectOf({ model, action }: PolicyInput): { model: string; action: string } {
   return { model, action: action ?? '' };
 }
 

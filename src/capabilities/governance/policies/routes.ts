@@ -17,7 +17,7 @@ import type { Ids } from '../../../platform/ids.ts';
 import { findAttribution } from '../../access/keys/index.ts';
 import { draftRules } from './drafts.ts';
 import { explain } from './dry-run.ts';
-import { type Attempt, attemptFrom } from './expression-input.ts';
+import { attemptFrom, type PolicyInput } from './expression-input.ts';
 import { changePolicy, createPolicy, deletePolicy, viewPolicy } from './policies.ts';
 import { findPolicy, listPolicies, listVersions, selectPolicies, type VersionRow } from './queries.ts';
 import { compileRules } from './rules.ts';
@@ -33,7 +33,7 @@ import {
   Simulation,
   VersionFilters,
 } from './schema.ts';
-import { type PastRun, simulate } from './simulation.ts';
+import { type SimulatedRun, simulate } from './simulation.ts';
 import { VariableList, variableViews } from './variables.ts';
 
 export interface PolicyDependencies {
@@ -41,7 +41,7 @@ export interface PolicyDependencies {
   readonly ids: Ids;
   timezoneOf(orgId: string): string | Promise<string>;
   /** Returns the latest runs of an org, the newest first. */
-  lastRuns(orgId: string, limit: number): Promise<PastRun[]>;
+  lastRuns(orgId: string, limit: number): Promise<SimulatedRun[]>;
 }
 
 const reader = { kind: 'org', scope: 'policies:read', role: 'viewer' } as const;
@@ -229,7 +229,7 @@ async function attributedRequest(
   return values === undefined ? body : withDefaults(body, values);
 }
 
-function attemptOf(body: EvaluatePolicies, caller: Caller, now: Date): Attempt {
+function attemptOf(body: EvaluatePolicies, caller: Caller, now: Date): PolicyInput {
   return attemptFrom(body, {
     model: body.model,
     key_id: body.key_id ?? caller.keyId,

@@ -1,21 +1,21 @@
 /** Replays past runs against draft rules. Returns the number of changed verdicts and the first 100 of them. */
-import { type Verdict, verdictOf } from '../../../kernel/policy.ts';
+import { type RuleVerdict, verdictOf } from '../../../kernel/policy.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
-import { type Attempt, type ExpressionInput, expressionInputOf } from './expression-input.ts';
+import { type ExpressionInput, expressionInputOf, type PolicyInput } from './expression-input.ts';
 import type { CompiledRule } from './rules.ts';
 import type { Simulation } from './schema.ts';
 
-export interface PastRun {
+export interface SimulatedRun {
   readonly runId: string;
   readonly chargedAt: Date;
-  readonly attempt: Attempt;
+  readonly attempt: PolicyInput;
 }
 
 const changesShown = 100;
 
-export interface Comparison {
-  readonly runs: readonly PastRun[];
+export interface RuleComparison {
+  readonly runs: readonly SimulatedRun[];
   readonly inForce: readonly CompiledRule[];
   readonly draft: readonly CompiledRule[];
   readonly timezone: string;
@@ -28,7 +28,7 @@ export async function simulate({
   draft,
   timezone,
   progress,
-}: Comparison): Promise<Simulation> {
+}: RuleComparison): Promise<Simulation> {
   const yielder = createYielder();
   const counts = { allow: 0, block: 0, require_approval: 0, error: 0 };
   const changes: Simulation['changes'] = [];
@@ -53,6 +53,6 @@ export async function simulate({
   return { runs: runs.length, unchanged: runs.length - changed, changed, draft: counts, changes };
 }
 
-function saidBy({ kind, rule }: Verdict<CompiledRule>): Simulation['changes'][number]['now'] {
+function saidBy({ kind, rule }: RuleVerdict<CompiledRule>): Simulation['changes'][number]['now'] {
   return { verdict: kind, rule_id: rule?.id ?? null, reason: rule?.reason ?? null };
 }

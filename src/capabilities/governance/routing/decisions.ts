@@ -30,7 +30,13 @@ import type { DecisionResponse } from '../../../platform/http/routes/route.ts';
 import type { RateLimiter } from '../../../platform/rates/rate-limiter.ts';
 import type { ResidencyOf } from '../../compliance/residency/index.ts';
 import { type LimitDenial, noModelError } from './no-model-error.ts';
-import { type Option, type OptionDependencies, type Options, optionsOf, type RouteCall } from './options.ts';
+import {
+  type OptionDependencies,
+  type Options,
+  optionsOf,
+  type RouteOption,
+  type RoutingCall,
+} from './options.ts';
 import type { RoutingPolicyRow } from './queries.ts';
 import type { RoutingCache } from './routing-cache.ts';
 import type { RouteDecision, reasons } from './schema.ts';
@@ -55,7 +61,7 @@ const dayMs = 86_400_000;
  */
 export async function decideRoute(
   deps: DecisionDependencies,
-  call: RouteCall,
+  call: RoutingCall,
   idempotencyKey: string | undefined,
 ): Promise<DecisionResponse> {
   const { body, caller, now } = call;
@@ -89,7 +95,7 @@ export async function decideRoute(
 
 async function choose(
   deps: DecisionDependencies,
-  call: RouteCall,
+  call: RoutingCall,
   key: RequestKey | undefined,
 ): Promise<DecisionResponse> {
   const orgId = call.caller.tenantId;
@@ -103,7 +109,7 @@ async function choose(
   await previewLimits(deps, orgId, request, options, limitDenials);
   const notChecked = await notCheckedOf(deps, call);
   for (;;) {
-    const candidateOf = ({ candidate }: Option): Candidate => ({
+    const candidateOf = ({ candidate }: RouteOption): Candidate => ({
       ...candidate,
       moneyRefusal: limitDenials.get(candidate.model)?.error.code ?? null,
     });
@@ -160,8 +166,8 @@ async function previewLimits(
 /** Returns the response with the hold, or the denial of a rate limit or of a limit reached after the preview. */
 async function takeHold(
   { ledger, orgLimits, rates, limitEvents }: DecisionDependencies,
-  { caller, now, body }: RouteCall,
-  { preview, price }: Option,
+  { caller, now, body }: RoutingCall,
+  { preview, price }: RouteOption,
   view: RouteDecision,
   key: RequestKey | undefined,
 ): Promise<DecisionResponse | LimitDenial> {
@@ -212,7 +218,7 @@ async function takeHold(
 /** Orgs with strict residency only use models that are known to be served in their home region. */
 async function requestOf(
   { residencyOf }: DecisionDependencies,
-  { caller, now, body }: RouteCall,
+  { caller, now, body }: RoutingCall,
 ): Promise<RoutedRequest> {
   const { homeRegion, mode } = await residencyOf(caller.tenantId);
   return {
@@ -248,7 +254,7 @@ function weightsOf({ weights }: RoutingPolicyRow): Weights | null {
  */
 async function notCheckedOf(
   { orgLimits }: DecisionDependencies,
-  { caller, body }: RouteCall,
+  { caller, body }: RoutingCall,
 ): Promise<RouteDecision['not_checked']> {
   const limits = orgLimits.peek(caller.tenantId) ?? (await orgLimits.get(caller.tenantId));
   const isChained = body.chain_id !== undefined;
@@ -262,14 +268,14 @@ async function notCheckedOf(
   ];
 }
 
-function optionNamed({ candidates, fallbacks }: Options, model: string | undefined): Option | undefined {
+function optionNamed({ candidates, fallbacks }: Options, model: string | undefined): RouteOption | undefined {
   return [...candidates, ...fallbacks].find(({ candidate }) => candidate.model === model);
 }
 
 function viewDecision(
   options: Options,
   { ranking, passedOver: rejected, isFallback }: Routed,
-  { candidate, price }: Option,
+  { candidate, price }: RouteOption,
   notChecked: RouteDecision['not_checked'],
 ): RouteDecision {
   const { expected_cost_usd, ...measures } = viewMeasures(candidate);

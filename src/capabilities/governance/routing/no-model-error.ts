@@ -2,7 +2,7 @@
 import { ApiError, apiError, invalidField } from '../../../contract/api-error.ts';
 import type { ExcludedCandidate, Routed } from '../../../kernel/routing.ts';
 import type { PolicyCheck } from '../policies/index.ts';
-import type { Options, RouteCall } from './options.ts';
+import type { Options, RoutingCall } from './options.ts';
 
 /** A limit's denial of a model: the error, and a function that emits the event for it. */
 export interface LimitDenial {
@@ -13,7 +13,7 @@ export interface LimitDenial {
 /** `limitDenials` contains the denials by model. */
 export async function noModelError(
   { policies }: { readonly policies: PolicyCheck },
-  call: RouteCall,
+  call: RoutingCall,
   { candidates }: Options,
   { emptiedBy, passedOver: rejected }: Routed,
   limitDenials: ReadonlyMap<string, LimitDenial>,
@@ -64,7 +64,7 @@ export async function noModelError(
 /** Repeats the policy check with its effects: it emits events and requests an approval. */
 async function policyError(
   policies: PolicyCheck,
-  { caller, now }: RouteCall,
+  { caller, now }: RoutingCall,
   [option]: Options['candidates'],
 ): Promise<ApiError> {
   if (option === undefined) {

@@ -11,7 +11,7 @@ import { requestedRates, serviceTermsOf } from '../../../ledger/service-fields.t
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { Latency, ListedPrice, ModelCapabilitiesCache, Prices } from '../../spend/models/index.ts';
 import { noCapabilities } from '../../spend/models/index.ts';
-import { type Attempt, attemptFrom, type PolicyCheck, type PolicyDenial } from '../policies/index.ts';
+import { attemptFrom, type PolicyCheck, type PolicyDenial, type PolicyInput } from '../policies/index.ts';
 import type { RoutingPolicyRow } from './queries.ts';
 import type { AskRoute } from './schema.ts';
 
@@ -23,28 +23,28 @@ export interface OptionDependencies {
   latenciesOf(orgId: string): Promise<ReadonlyMap<string, Latency>>;
 }
 
-export interface RouteCall {
+export interface RoutingCall {
   readonly caller: Caller;
   readonly now: Date;
   readonly body: AskRoute;
 }
 
 /** A model that can be chosen. */
-export interface Option {
+export interface RouteOption {
   readonly candidate: Candidate;
   /** Undefined if the model has no price. */
   readonly price: ListedPrice | undefined;
   /** The amounts that a run of the model would use of the org's limits. */
   readonly preview: AdmissionPreview;
-  readonly attempt: Attempt;
+  readonly attempt: PolicyInput;
   /** Undefined if policies allow the model, or, for a request without a hold, an approval does. */
   readonly policyDenial: PolicyDenial | undefined;
 }
 
 /** The options of a routing policy. */
 export interface Options {
-  readonly candidates: readonly Option[];
-  readonly fallbacks: readonly Option[];
+  readonly candidates: readonly RouteOption[];
+  readonly fallbacks: readonly RouteOption[];
 }
 
 /** Maximum number of candidates: limits the work of a decision, because a wildcard may match all models. */
@@ -52,7 +52,7 @@ const candidatesMax = 500;
 
 export async function optionsOf(
   { prices, capabilities: capabilitiesCache, policies, latenciesOf }: OptionDependencies,
-  call: RouteCall,
+  call: RoutingCall,
   policy: RoutingPolicyRow,
   evaluated: ReadonlyMap<string, Evaluated>,
 ): Promise<Options> {
@@ -64,7 +64,7 @@ export async function optionsOf(
   const priced = new Map(byToken.map((price) => [price.model, price]));
   const capabilitiesByModel = await capabilitiesCache.all();
   const latencies = await latenciesOf(orgId);
-  const optionFor = async (model: string): Promise<Option> => {
+  const optionFor = async (model: string): Promise<RouteOption> => {
     const found = priced.get(model) ?? (await prices.find(orgId, model, now.getTime()));
     const price = found === undefined || isBilledByUnitsOnly(found) ? undefined : found;
     const { context_tokens, max_output_tokens, regions, capabilities } =
@@ -122,7 +122,11 @@ function namedBy(candidates: readonly string[], models: readonly string[]): stri
 /**
  * An approval allows a run, but not a hold: the run of a hold is not checked again and so would not use the approval.
  */
-function withDenial(option: Option, policyDenial: PolicyDenial | undefined, forHold: boolean): Option {
+function withDenial(
+  option: RouteOption,
+  policyDenial: PolicyDenial | undefined,
+  forHold: boolean,
+): RouteOption {
   if (policyDenial === undefined || (policyDenial.isApproved && !forHold)) {
     return option;
   }
@@ -131,10 +135,10 @@ function withDenial(option: Option, policyDenial: PolicyDenial | undefined, forH
 
 /** Returns the request as a run of this model, with its maximum cost. */
 function chargeOf(
-  { caller, now, body }: RouteCall,
+  { caller, now, body }: RoutingCall,
   model: string,
   price: ListedPrice | undefined,
-): Pick<Option, 'preview' | 'attempt'> {
+): Pick<RouteOption, 'preview' | 'attempt'> {
   const { inputTokens, outputTokens } = countsOf(body);
   const rates = requestedRates(price, body, inputTokens);
   const worst = rates === undefined ? 0n : worstCaseCost(rates, inputTokens, outputTokens);

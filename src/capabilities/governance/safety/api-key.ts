@@ -2,7 +2,7 @@
  * Finds keys of well-known services by their prefix and alphabet. Text of that form that is not a key (a placeholder, a
  * CSS class, an example from a manual) is not random, and is ignored.
  */
-import { type Match, scan } from './scanning.ts';
+import { scan, type TextMatch } from './scanning.ts';
 
 const formats = [
   // Amazon, Google, Microsoft
@@ -50,7 +50,7 @@ const formats = [
 ];
 const pattern = new RegExp(`(?<![A-Za-z0-9_-])(?:${formats.join('|')})(?![A-Za-z0-9_])`, 'g');
 
-export function findApiKeys(content: string): Generator<Match | null> {
+export function findApiKeys(content: string): Generator<TextMatch | null> {
   return scan(pattern, content, looksRandom);
 }
 

@@ -3,10 +3,10 @@ import { judge, safetyCases } from '../../../../test/support/safety-cases.ts';
 import { builtIns } from './built-in.ts';
 import { passesLuhn } from './credit-card.ts';
 import { remainderOf97 } from './iban.ts';
-import type { Finder, Match } from './scanning.ts';
+import type { Finder, TextMatch } from './scanning.ts';
 
 const matchesIn = (find: Finder, text: string) =>
-  Array.from(find(text)).filter((match): match is Match => match !== null);
+  Array.from(find(text)).filter((match): match is TextMatch => match !== null);
 const textsIn = (find: Finder, text: string) =>
   matchesIn(find, text).map(({ start, end }) => text.slice(start, end));
 

@@ -2,7 +2,7 @@
  * Finds payment card numbers: in the range and length of a network, grouped as printed or not at all, with a valid
  * check digit.
  */
-import { type Match, scan } from './scanning.ts';
+import { scan, type TextMatch } from './scanning.ts';
 
 /** Groups of 4-4-4-4 (optionally -3), 4-6-5 or 4-6-4, or no groups. */
 const shaped =
@@ -19,7 +19,7 @@ const networks: readonly { readonly range: RegExp; readonly lengths: readonly nu
   { range: /^(?:5018|5020|5038|6304|6759|676[1-3])/, lengths: [13, 16, 18, 19] },
 ];
 
-export function findCreditCards(content: string): Generator<Match | null> {
+export function findCreditCards(content: string): Generator<TextMatch | null> {
   return scan(shaped, content, isCard);
 }
 

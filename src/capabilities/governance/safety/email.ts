@@ -1,5 +1,5 @@
 /** Finds e-mail addresses by their `@`, so that text without one costs nothing. */
-import { type Match, positionsOf } from './scanning.ts';
+import { positionsOf, type TextMatch } from './scanning.ts';
 
 const localMax = 64;
 const localCharacter = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]/u;
@@ -12,13 +12,13 @@ const fileEndings = new Set(
   ),
 );
 
-export function* findEmails(content: string): Generator<Match | null> {
+export function* findEmails(content: string): Generator<TextMatch | null> {
   for (const at of positionsOf('@', content)) {
     yield at === null ? null : (addressAround(content, at) ?? null);
   }
 }
 
-function addressAround(content: string, at: number): Match | undefined {
+function addressAround(content: string, at: number): TextMatch | undefined {
   let start = at;
   while (start > 0 && at - start < localMax && localCharacter.test(content.charAt(start - 1))) {
     start -= 1;

@@ -1,5 +1,5 @@
 /** Finds international bank account numbers with the length of their country and a valid checksum. */
-import { type Match, scan } from './scanning.ts';
+import { scan, type TextMatch } from './scanning.ts';
 
 /** Lengths by country, from the SWIFT registry. */
 const lengths = new Map(
@@ -18,7 +18,7 @@ const grouped = /^(?:[A-Za-z0-9]+|(?:[A-Za-z0-9]{4}[ -])+[A-Za-z0-9]{1,4})$/;
 /** A possible number: long enough for the longest one with a separator after each character. */
 const candidate = /(?<![\p{L}\p{N}])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,29}/gu;
 
-export function* findIbans(content: string): Generator<Match | null> {
+export function* findIbans(content: string): Generator<TextMatch | null> {
   for (const found of scan(candidate, content, (text) => accountIn(text) !== undefined)) {
     if (found === null) {
       yield null;

@@ -1,6 +1,6 @@
 /** Runs detectors over a content, in pieces: between two of them it yields to the event loop. */
 import type { Yielder } from '../../../platform/jobs/yielder.ts';
-import type { Finder, Match } from './scanning.ts';
+import type { Finder, TextMatch } from './scanning.ts';
 
 export interface Detector {
   readonly id: string;
@@ -22,8 +22,8 @@ export async function matchesOf(
   content: string,
   most: number,
   yielder: Yielder,
-): Promise<Match[]> {
-  const matches: Match[] = [];
+): Promise<TextMatch[]> {
+  const matches: TextMatch[] = [];
   for (const match of find(content)) {
     if (match !== null) {
       matches.push(match);
@@ -44,7 +44,7 @@ export async function firingMatch(
   detector: Detector,
   content: string,
   yielder: Yielder,
-): Promise<Match | undefined> {
+): Promise<TextMatch | undefined> {
   const matches = await matchesOf(detector, content, detector.threshold, yielder);
   return matches.length === detector.threshold ? matches[0] : undefined;
 }

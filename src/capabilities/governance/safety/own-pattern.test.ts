@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { compilePattern } from './own-pattern.ts';
-import type { Match } from './scanning.ts';
+import type { TextMatch } from './scanning.ts';
 
 const found = (pattern: string, content: string) =>
   Array.from(compilePattern(pattern).find(content))
-    .filter((match): match is Match => match !== null)
+    .filter((match): match is TextMatch => match !== null)
     .map(({ start, end }) => content.slice(start, end));
 
 test('finds every match of a long content', () => {

@@ -5,7 +5,7 @@
  */
 import { type Matcher, MatcherInput, RE2JS, RE2JSSyntaxException } from 're2js';
 import { invalidField } from '../../../contract/api-error.ts';
-import type { Finder, Match } from './scanning.ts';
+import type { Finder, TextMatch } from './scanning.ts';
 
 export const patternCharactersMax = 500;
 const instructionsMax = 400;
@@ -14,9 +14,9 @@ const charactersCheckedMax = 65_536;
 /** Maximum of instructions times characters; each takes the engine at most about 40 ns. */
 const stepsMax = 1_500_000;
 /**
- * Maximum number of reads of a character, all searches for further matches together, as a multiple of the characters that are
- * checked. The engine reads each character three times, or once per alternative in a short content. It may read far beyond the end
- * of a match (`x[^y]*y|x`), and the next search reads the same characters again.
+ * Maximum number of reads in all searches of a content together, per character that is checked. The engine reads each character three
+ * times, or once per alternative in a short content. It may read far beyond the end of a match (`x[^y]*y|x`), and the next search reads
+ * the same characters again.
  */
 const readsPerCharacterMax = 20;
 
@@ -61,7 +61,7 @@ export function compilePattern(pattern: string): OwnPattern {
   return { charactersMax, find: (content) => findIn(compiled, content.slice(0, charactersMax), readsMax) };
 }
 
-function* findIn(compiled: RE2JS, content: string, readsMax: number): Generator<Match | null> {
+function* findIn(compiled: RE2JS, content: string, readsMax: number): Generator<TextMatch | null> {
   // Testing costs a fraction of finding the position, and most content does not match.
   if (compiled.test(content)) {
     yield null;

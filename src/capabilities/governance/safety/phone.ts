@@ -2,7 +2,7 @@
  * Finds telephone numbers: international, North American as usually written, and national with a leading zero. Seven to
  * fourteen other digits can be anything, so they only count after a word such as "phone".
  */
-import { type Match, scan } from './scanning.ts';
+import { scan, type TextMatch } from './scanning.ts';
 
 const start = String.raw`(?<![\p{L}\p{N}_./#$€£-]|\d[ ,:])`;
 const end = String.raw`(?![\p{L}\p{N}_%]|[-.,:/]\d| ?(?:USD|EUR|GBP|kg|km|ms|px)\b)`;
@@ -19,7 +19,7 @@ const announced = new RegExp(
   'giu',
 );
 
-export function* findPhones(content: string): Generator<Match | null> {
+export function* findPhones(content: string): Generator<TextMatch | null> {
   yield* scan(written, content, isPlausible);
   // A number that both patterns find is reported once.
   yield* scan(announced, content, (text) => !alreadyWritten(text) && digitsOf(text).length >= 7);

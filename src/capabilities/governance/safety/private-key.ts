@@ -2,7 +2,7 @@
  * Finds private keys in well-known envelopes. An envelope without key data, as in a manual, does not count, except for
  * the header of a PuTTY file.
  */
-import { type Match, scan } from './scanning.ts';
+import { scan, type TextMatch } from './scanning.ts';
 
 /** A line end, or `\n` as written in string literals. */
 const lineEnd = String.raw`(?:\\r|\\n|\s|["'+>|]){0,40}`;
@@ -14,7 +14,7 @@ const age = String.raw`\bAGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}(
 const wireGuard = String.raw`\bPrivateKey\s{0,3}=\s{0,3}[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=`;
 const pattern = new RegExp(`${armored}|${putty}|${age}|${wireGuard}`, 'g');
 
-export function findPrivateKeys(content: string): Generator<Match | null> {
+export function findPrivateKeys(content: string): Generator<TextMatch | null> {
   return scan(pattern, content, (text) => !isPlaceholder(text));
 }
 

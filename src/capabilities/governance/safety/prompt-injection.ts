@@ -2,7 +2,7 @@
  * Finds phrases that try to override the operator's instructions to a model. It knows well-known wordings in English
  * and a few other languages; the absence of a match does not prove that a text is safe.
  */
-import { type Match, scan } from './scanning.ts';
+import { scan, type TextMatch } from './scanning.ts';
 
 const gap = String.raw`[^\p{L}\p{N}]{1,4}`;
 /** A gap that contains at most `most` words. */
@@ -50,6 +50,6 @@ const spaceless = [
 ];
 const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(?:${phrases.join('|')})|${spaceless.join('|')}`, 'giu');
 
-export function findPromptInjections(content: string): Generator<Match | null> {
+export function findPromptInjections(content: string): Generator<TextMatch | null> {
   return scan(pattern, content);
 }

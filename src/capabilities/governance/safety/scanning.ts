@@ -2,13 +2,13 @@
  * Searches long texts without blocking the event loop. A finder is a generator of matches that yields null from time to
  * time while it finds none, so that the caller can yield to the event loop.
  */
-export interface Match {
+export interface TextMatch {
   readonly start: number;
   /** Exclusive end of the match. */
   readonly end: number;
 }
 
-export type Finder = (content: string) => Iterable<Match | null>;
+export type Finder = (content: string) => Iterable<TextMatch | null>;
 
 /** Number of characters between two nulls; takes some tenths of a millisecond. */
 const chunkSize = 16_384;
@@ -23,8 +23,8 @@ const lookBehind = 64;
 export function* scan(
   pattern: RegExp,
   content: string,
-  accept: (text: string, match: Match) => boolean = () => true,
-): Generator<Match | null> {
+  accept: (text: string, match: TextMatch) => boolean = () => true,
+): Generator<TextMatch | null> {
   let resumeAt = 0;
   for (let from = 0; from < content.length; from += chunkSize) {
     const to = Math.min(from + chunkSize, content.length);

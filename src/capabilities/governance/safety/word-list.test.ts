@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { Match } from './scanning.ts';
+import type { TextMatch } from './scanning.ts';
 import { compileWords } from './word-list.ts';
 
 const found = (words: readonly string[], text: string) =>
   Array.from(compileWords(words)(text))
-    .filter((match): match is Match => match !== null)
+    .filter((match): match is TextMatch => match !== null)
     .map(({ start, end }) => text.slice(start, end));
 
 describe('a list of words', () => {

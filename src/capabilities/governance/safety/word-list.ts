@@ -4,7 +4,7 @@
  * into characters. The phrases are a trie, so that the time at each word depends on the longest phrase, not on their number.
  */
 import { invalidField } from '../../../contract/api-error.ts';
-import type { Finder, Match } from './scanning.ts';
+import type { Finder, TextMatch } from './scanning.ts';
 
 export const wordsMax = 1_000;
 export const wordCharactersMax = 100;
@@ -16,7 +16,7 @@ const gapMax = 3;
 /** Number of words compared between two yields. */
 const yieldEvery = 2_000;
 
-interface Word extends Match {
+interface Word extends TextMatch {
   readonly folded: string;
 }
 
@@ -68,7 +68,7 @@ export function compileWords(words: readonly string[]): Finder {
   return (content) => findIn(root, longest, content);
 }
 
-function* findIn(root: PhraseNode, longest: number, content: string): Generator<Match | null> {
+function* findIn(root: PhraseNode, longest: number, content: string): Generator<TextMatch | null> {
   const source = wordsOf(content);
   const upcoming: Word[] = [];
   let steps = 0;

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { Random } from '../../../../test/support/ledger-values.ts';
-import { type Block, blocksOf, type Candidate, type Criteria, formBlocks } from './blocks.ts';
+import { type Block, blocksOf, type Criteria, formBlocks, type WaitingOrg } from './blocks.ts';
 
 const floor = 5;
 const all: Criteria = { industry: null, sizeBand: null };
-const candidate = (orgId: string, industry: string | null, sizeBand: string | null): Candidate => ({
+const candidate = (orgId: string, industry: string | null, sizeBand: string | null): WaitingOrg => ({
   orgId,
   industry,
   sizeBand,
@@ -63,7 +63,7 @@ test('no combination of responses of a week isolates fewer orgs than the minimum
   for (let seed = 1; seed <= 40; seed += 1) {
     const random = new Random(seed);
     let blocks: Block[] = [];
-    const everyone: Candidate[] = [];
+    const everyone: WaitingOrg[] = [];
     const taking = new Set<string>();
     const answers: Set<string>[] = [];
     const unprotected: Set<string>[] = [];

@@ -11,7 +11,7 @@ export interface Criteria {
   readonly sizeBand: string | null;
 }
 
-export interface Candidate extends Criteria {
+export interface WaitingOrg extends Criteria {
   readonly orgId: string;
 }
 
@@ -20,7 +20,7 @@ export interface Block extends Criteria {
 }
 
 /** From narrowest to widest: orgs that are too few at one level are grouped with less similar orgs at the next. */
-const levels: readonly ((candidate: Candidate) => Criteria | undefined)[] = [
+const levels: readonly ((candidate: WaitingOrg) => Criteria | undefined)[] = [
   ({ industry, sizeBand }) => (industry === null || sizeBand === null ? undefined : { industry, sizeBand }),
   ({ industry }) => (industry === null ? undefined : { industry, sizeBand: null }),
   ({ sizeBand }) => (sizeBand === null ? undefined : { industry: null, sizeBand }),
@@ -31,7 +31,7 @@ const levels: readonly ((candidate: Candidate) => Criteria | undefined)[] = [
  * Forms blocks of the orgs that match the criteria. The remaining orgs wait for others: they are not grouped with less
  * similar orgs until a cohort that includes all of them is read.
  */
-export function formBlocks(candidates: readonly Candidate[], wanted: Criteria, floor: number): Block[] {
+export function formBlocks(candidates: readonly WaitingOrg[], wanted: Criteria, floor: number): Block[] {
   const blocks: Block[] = [];
   let waiting = candidates.filter((candidate) => meets(candidate, wanted));
   for (const levelOf of levels) {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { aggregate, type Figures, figuresOf, metricNames, quarterOf, roundTo2 } from './figures.ts';
+import { aggregate, type BenchmarkFigures, figuresOf, metricNames, quarterOf, roundTo2 } from './figures.ts';
 
 const floor = 3;
-const org = (value: number | null, modelShares: Record<string, number> = {}): Figures => ({
-  metrics: Object.fromEntries(metricNames.map((name) => [name, value])) as Figures['metrics'],
+const org = (value: number | null, modelShares: Record<string, number> = {}): BenchmarkFigures => ({
+  metrics: Object.fromEntries(metricNames.map((name) => [name, value])) as BenchmarkFigures['metrics'],
   modelShares,
 });
 const costsOf = (...blocks: (number | null)[][]) =>

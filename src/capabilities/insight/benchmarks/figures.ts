@@ -13,7 +13,7 @@ export const metricNames = [
 export type MetricName = (typeof metricNames)[number];
 
 /** Amounts of money are nanodollars. Null: not defined, such as a cost per token without tokens. */
-export interface Figures {
+export interface BenchmarkFigures {
   readonly metrics: Readonly<Record<MetricName, number | null>>;
   /** Share of each model in the org's runs, for its most used models only. */
   readonly modelShares: Readonly<Record<string, number>>;
@@ -23,7 +23,7 @@ export interface Figures {
 const modelsPerOrg = 50;
 
 /** Returns undefined if the org has nothing to contribute. */
-export function figuresOf(usage: OrgUsage | undefined): Figures | undefined {
+export function figuresOf(usage: OrgUsage | undefined): BenchmarkFigures | undefined {
   if (usage === undefined || usage.runs <= 0) {
     return undefined;
   }
@@ -67,7 +67,7 @@ export interface Aggregate {
  * Aggregates whole blocks. A block in which fewer orgs than the minimum have a figure is excluded from that figure, so
  * that rare figures are never about fewer orgs either.
  */
-export function aggregate(blocks: readonly (readonly Figures[])[], floor: number): Aggregate {
+export function aggregate(blocks: readonly (readonly BenchmarkFigures[])[], floor: number): Aggregate {
   const metrics = metricNames.map((name) => {
     const values = blocks.flatMap((members) => {
       const told = members.flatMap((one) => one.metrics[name] ?? []);
@@ -102,7 +102,7 @@ const dominantPart = 0.5;
  * makes up more than half. So the difference between a wider and a narrower response is never the usage of a single
  * org.
  */
-function modelMixOf(blocks: readonly (readonly Figures[])[], floor: number): ModelShare[] {
+function modelMixOf(blocks: readonly (readonly BenchmarkFigures[])[], floor: number): ModelShare[] {
   const sums = new Map<string, number>();
   for (const members of blocks) {
     for (const [model, shares] of sharesByModel(members)) {
@@ -119,7 +119,7 @@ function modelMixOf(blocks: readonly (readonly Figures[])[], floor: number): Mod
     .sort((a, b) => b.share - a.share || (a.model < b.model ? -1 : 1));
 }
 
-function sharesByModel(members: readonly Figures[]): Map<string, number[]> {
+function sharesByModel(members: readonly BenchmarkFigures[]): Map<string, number[]> {
   const found = new Map<string, number[]>();
   for (const { modelShares } of members) {
     for (const [model, share] of Object.entries(modelShares)) {

@@ -1,8 +1,8 @@
 import { insertMany, type Queryable, type Transaction } from '../../../platform/db/database.ts';
 import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
-import type { Block, Candidate, Criteria } from './blocks.ts';
-import type { Figures } from './figures.ts';
+import type { Block, Criteria, WaitingOrg } from './blocks.ts';
+import type { BenchmarkFigures } from './figures.ts';
 import { type CohortFilters, cohortSorts } from './schema.ts';
 
 export interface ParticipantRow {
@@ -124,7 +124,7 @@ export async function countWaiting(db: Queryable, { week, since, wanted, most }:
 export async function findWaiting(
   tx: Transaction,
   { week, since, wanted, most }: Waiting,
-): Promise<Candidate[]> {
+): Promise<WaitingOrg[]> {
   const rows = await tx.query<{ org_id: string; industry: string | null; size_band: string | null }>(
     `SELECT p.org_id, p.industry, p.size_band ${waitingFrom} ORDER BY md5(p.org_id || $6) LIMIT $5`,
     [week, wanted.industry, wanted.sizeBand, since, most, week.toISOString()],
@@ -144,7 +144,7 @@ export async function insertMembers(
   tx: Transaction,
   week: Date,
   blocks: readonly Block[],
-  figuresOf: (orgId: string) => Figures | undefined,
+  figuresOf: (orgId: string) => BenchmarkFigures | undefined,
 ): Promise<void> {
   await insertMany(
     tx,
@@ -171,22 +171,22 @@ export async function insertMembers(
   );
 }
 
-export interface Member {
+export interface BlockMember {
   readonly orgId: string;
   readonly block: string;
   readonly criteria: Criteria;
   /** Null if the org no longer contributes. */
-  readonly figures: Figures | null;
+  readonly figures: BenchmarkFigures | null;
 }
 
 /** Returns the members of a week; orgs that left or are suspended have no figures. */
-export async function findMembers(db: Queryable, week: Date): Promise<Member[]> {
+export async function findMembers(db: Queryable, week: Date): Promise<BlockMember[]> {
   const rows = await db.query<{
     org_id: string;
     block: string;
     industry: string | null;
     size_band: string | null;
-    figures: Figures | null;
+    figures: BenchmarkFigures | null;
   }>(
     `SELECT m.org_id, m.block, m.industry, m.size_band,
             CASE WHEN p.enabled AND o.status = 'active' THEN m.figures END AS figures

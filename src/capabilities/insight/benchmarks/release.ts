@@ -12,20 +12,20 @@ import { viewCohort } from './cohorts.ts';
 import {
   type Aggregate,
   aggregate,
-  type Figures,
+  type BenchmarkFigures,
   figuresOf,
   type MetricName,
   metricNames,
   quarterOf,
 } from './figures.ts';
 import {
+  type BlockMember,
   type CohortRow,
   countWaiting,
   findMembers,
   findWaiting,
   insertMembers,
   lockWeek,
-  type Member,
 } from './queries.ts';
 import type { BenchmarkView } from './schema.ts';
 
@@ -120,7 +120,7 @@ async function takeIn(
   });
 }
 
-function blocksIn(members: readonly Member[]): Block[] {
+function blocksIn(members: readonly BlockMember[]): Block[] {
   const blocks = new Map<string, Block & { readonly orgIds: string[] }>();
   for (const { orgId, block, criteria } of members) {
     const there = blocks.get(block) ?? { ...criteria, orgIds: [] };
@@ -134,7 +134,7 @@ async function usageOf(db: Queryable, orgId: string, { since }: Release): Promis
   return (await sumByOrgs(db, [orgId], since)).get(orgId);
 }
 
-function viewMetric(name: MetricName, { metrics }: Aggregate, own: Figures | undefined): unknown {
+function viewMetric(name: MetricName, { metrics }: Aggregate, own: BenchmarkFigures | undefined): unknown {
   const quartiles = metrics[name];
   if (quartiles === null) {
     return null;

@@ -4,15 +4,15 @@ import { roundedQuotient } from '../../../kernel/decimals.ts';
 import type { FocusPlan, Label } from './plan.ts';
 import type { ChargeGroup } from './queries.ts';
 
-export interface Period {
+export interface ChargePeriod {
   readonly startMs: number;
   readonly endMs: number;
 }
 
 export interface FocusCharge {
   readonly account: BillingAccount;
-  readonly billingPeriod: Period;
-  readonly chargePeriod: Period;
+  readonly billingPeriod: ChargePeriod;
+  readonly chargePeriod: ChargePeriod;
   readonly category: 'Usage' | 'Adjustment';
   /** A correction of an earlier billing period. */
   readonly isCorrection: boolean;
@@ -107,14 +107,14 @@ function pricedQuantity({
 }
 
 /** The first and the last charge period may be shortened by the range. */
-function chargePeriodOf({ range, startsMs }: FocusPlan, period: number): Period {
+function chargePeriodOf({ range, startsMs }: FocusPlan, period: number): ChargePeriod {
   return {
     startMs: Math.max(startsMs[period - 1] ?? range.fromMs, range.fromMs),
     endMs: Math.min(startsMs[period] ?? range.toMs, range.toMs),
   };
 }
 
-function monthOf(ms: number): Period {
+function monthOf(ms: number): ChargePeriod {
   const at = new Date(ms);
   const startOf = (months: number) => Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + months);
   return { startMs: startOf(0), endMs: startOf(1) };

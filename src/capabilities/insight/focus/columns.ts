@@ -5,11 +5,11 @@
 import { type FocusCharge, priceDecimals } from './charge.ts';
 
 /** `amount`, `price` and `quantity` are decimals, as integers with the number of `decimalsOf`. */
-export type ColumnType = 'text' | 'json' | 'time' | 'amount' | 'price' | 'quantity' | 'integer';
+export type FocusColumnType = 'text' | 'json' | 'time' | 'amount' | 'price' | 'quantity' | 'integer';
 
 export interface FocusColumn {
   readonly name: string;
-  readonly type: ColumnType;
+  readonly type: FocusColumnType;
   readonly nullable: boolean;
   /** A text, an integer, or milliseconds for a time. */
   value(charge: FocusCharge): string | bigint | number | null;
@@ -20,7 +20,7 @@ export const decimalsOf = { amount: 9, price: priceDecimals, quantity: 0, intege
 
 const column = (
   name: string,
-  type: ColumnType,
+  type: FocusColumnType,
   value: FocusColumn['value'],
   { nullable = false } = {},
 ): FocusColumn => ({ name, type, nullable, value });

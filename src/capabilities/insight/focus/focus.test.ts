@@ -9,7 +9,7 @@ import { formatDecimal, roundedQuotient } from '../../../kernel/decimals.ts';
 import { formatUsd, parseSignedUsd } from '../../../kernel/money.ts';
 import { createPrices } from '../../spend/models/index.ts';
 import { createSpooledExports } from '../usage/index.ts';
-import { type ColumnType, decimalsOf, focusColumns } from './columns.ts';
+import { decimalsOf, type FocusColumnType, focusColumns } from './columns.ts';
 import { createFocusExport } from './export.ts';
 import type { FocusQuery } from './schema.ts';
 
@@ -326,7 +326,7 @@ async function parquetRows(file: Buffer): Promise<Record<string, unknown>[]> {
   return parquetReadObjects({ file: buffer, metadata, utf8: false });
 }
 
-function cellOf(type: ColumnType, value: unknown): string {
+function cellOf(type: FocusColumnType, value: unknown): string {
   if (value === null || value === undefined) {
     return '';
   }

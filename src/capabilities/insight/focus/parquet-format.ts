@@ -1,7 +1,7 @@
 /** Writes charges as Parquet, one row group after the other, so that only one of them is in memory. */
 import { ByteWriter, type ColumnSource, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import type { FocusCharge } from './charge.ts';
-import { type ColumnType, decimalsOf, type FocusColumn, focusColumns } from './columns.ts';
+import { decimalsOf, type FocusColumn, type FocusColumnType, focusColumns } from './columns.ts';
 
 /** Few enough to be encoded without stalling the event loop, so many that readers need few groups. */
 const rowsPerGroup = 1_000;
@@ -76,7 +76,7 @@ function bytesOf(values: readonly ReturnType<FocusColumn['value']>[]): (Uint8Arr
   });
 }
 
-function isDecimal(type: ColumnType): boolean {
+function isDecimal(type: FocusColumnType): boolean {
   return type === 'amount' || type === 'price' || type === 'quantity';
 }
 

@@ -11,7 +11,7 @@ import type { Prices } from '../../spend/models/index.ts';
 import { findTimezone } from '../usage/index.ts';
 import { dateOf, type Today, todayIn } from './calendar.ts';
 import { type DayOfUse, readHistory, type ScopeFilter } from './history.ts';
-import { estimatedUsd, hundredths, type Measure, measures } from './measures.ts';
+import { estimatedUsd, type ForecastMeasure, hundredths, measures } from './measures.ts';
 import { readMix } from './model-mix.ts';
 import type { ScenarioRow } from './queries.ts';
 import { type Effects, effectsOf, withEffects } from './scenario-effects.ts';
@@ -47,7 +47,7 @@ export async function forecastCapacity(
   const scope = deployment === undefined ? {} : { deployment };
   const { days: history } = await readHistory(db, { orgId, scope, today, now, daysMax: historyDaysMax });
   const yielder = createYielder();
-  const project = async ({ of }: Measure) => {
+  const project = async ({ of }: ForecastMeasure) => {
     await yielder.yieldIfDue();
     return forecast(
       history.map((day) => Number(of(day))),
@@ -125,7 +125,7 @@ async function inScenario(
 }
 
 function viewHistory(history: readonly DayOfUse[], today: Today): CapacityForecastView['history'] {
-  const sumOf = ({ of }: Measure) => history.reduce((sum, day) => sum + of(day), 0n);
+  const sumOf = ({ of }: ForecastMeasure) => history.reduce((sum, day) => sum + of(day), 0n);
   const days = history.length;
   return {
     from: days === 0 ? null : dateOf(today.number - days),

@@ -30,7 +30,7 @@ import {
   outlooks,
   viewOutlook,
 } from './limit-outlook.ts';
-import { type Measure, measures } from './measures.ts';
+import { type ForecastMeasure, measures } from './measures.ts';
 import { claimDueOrgs, type DueOrg, deleteOldReported, insertReported, saveCheck } from './queries.ts';
 import { horizonDays } from './schema.ts';
 
@@ -64,7 +64,7 @@ const deletedPerRun = 500;
 interface Group {
   readonly name: string;
   readonly scope: ScopeFilter;
-  readonly measure: Measure;
+  readonly measure: ForecastMeasure;
 }
 
 export function exhaustionWatch(deps: WatchDependencies): Job {
@@ -77,7 +77,7 @@ export function exhaustionWatch(deps: WatchDependencies): Job {
     const limits = await orgLimits.get(org_id);
     const today = todayIn(limits.timezone, now.getTime());
     const toCome = groupsOf(limits, now.getTime()).filter(({ name }) => name > after_group);
-    const found: { readonly outlook: Outlook; readonly measure: Measure }[] = [];
+    const found: { readonly outlook: Outlook; readonly measure: ForecastMeasure }[] = [];
     const groups = toCome.slice(0, groupsPerOrg);
     const yielder = createYielder();
     for (const group of groups) {
@@ -175,7 +175,7 @@ function isReportable({ limit, used, inWindow, runsOut }: Outlook): boolean {
   return inWindow && isNear && used < limit.capacity;
 }
 
-function dataOf(outlook: Outlook, measure: Measure, today: Today): object {
+function dataOf(outlook: Outlook, measure: ForecastMeasure, today: Today): object {
   const { limit, window, used } = outlook;
   const view = viewOutlook(outlook, measure, today);
   return {

@@ -24,7 +24,7 @@ import { readSettled } from '../../../ledger/limits/counters.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { dateOf, dayMs, middleOfDay, type Today } from './calendar.ts';
 import type { ScopeFilter } from './history.ts';
-import type { Measure } from './measures.ts';
+import type { ForecastMeasure } from './measures.ts';
 
 /** A limit with its current usage. */
 export interface LimitNow {
@@ -78,7 +78,7 @@ export function scopeOfFilter(filter: ScopeFilter): Scope {
 export function limitsOfScope(
   limits: OrgLimits,
   filter: ScopeFilter,
-  measure: Measure,
+  measure: ForecastMeasure,
   nowMs: number,
 ): Limit[] {
   const scope = scopeOfFilter(filter);
@@ -209,7 +209,7 @@ function packOutlooks(limits: readonly LimitNow[], ahead: DaysAhead, today: Toda
 }
 
 /** Formats an outlook for events and responses. */
-export function viewOutlook(outlook: Outlook, measure: Measure, today: Today) {
+export function viewOutlook(outlook: Outlook, measure: ForecastMeasure, today: Today) {
   const { limit, window, used, usedAtEnd } = outlook;
   const date = (daysLater: number | undefined) =>
     daysLater === undefined ? null : dateOf(today.number + daysLater);

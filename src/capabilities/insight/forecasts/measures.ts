@@ -6,7 +6,7 @@ import type { DayOfUse } from './history.ts';
 export const measureNames = ['spend', 'runs', 'tokens'] as const;
 export type MeasureName = (typeof measureNames)[number];
 
-export interface Measure {
+export interface ForecastMeasure {
   readonly name: MeasureName;
   /** Unit of the limits that count this measure. */
   readonly unit: Unit;
@@ -18,7 +18,7 @@ export interface Measure {
   estimate(amount: number): string;
 }
 
-export const measures: Readonly<Record<MeasureName, Measure>> = {
+export const measures: Readonly<Record<MeasureName, ForecastMeasure>> = {
   spend: {
     name: 'spend',
     unit: 'usd',

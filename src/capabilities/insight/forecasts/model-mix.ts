@@ -6,14 +6,14 @@ import type { Prices } from '../../spend/models/index.ts';
 import { sumUsage } from '../usage/index.ts';
 import { daysBefore, type Today } from './calendar.ts';
 import type { ScopeFilter } from './history.ts';
-import type { ModelUse } from './scenario-effects.ts';
+import type { ModelCost } from './scenario-effects.ts';
 import type { ScenarioChanges } from './scenario-schema.ts';
 
 const mixDays = 28;
 const modelsMax = 200;
 
 export interface Mixed {
-  readonly uses: readonly ModelUse[];
+  readonly uses: readonly ModelCost[];
   readonly costBefore: number;
   /** Models of the scenario without a known price: their cost is assumed to be unchanged. */
   readonly unpriced: readonly string[];

@@ -8,7 +8,7 @@ import { numberOf } from './calendar.ts';
 import type { ScenarioChanges } from './scenario-schema.ts';
 
 /** Usage of a model in the period that the mix is based on. */
-export interface ModelUse {
+export interface ModelCost {
   readonly model: string;
   readonly costNanos: number;
 }
@@ -19,7 +19,7 @@ export interface Situation {
   readonly days: number;
   readonly teamsObserved: number;
   /** Usage after the moves of the mix. Its cost relative to the cost before is the effect of the mix. */
-  readonly mixed: readonly ModelUse[];
+  readonly mixed: readonly ModelCost[];
   readonly costBeforeMix: number;
   /** Returns whether the new deployment is part of the forecast. */
   readonly countsDeployment: (name: string) => boolean;

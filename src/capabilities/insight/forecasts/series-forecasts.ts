@@ -14,7 +14,7 @@ import { sumUsage } from '../usage/index.ts';
 import { dateOf, daysBefore, type Today, todayIn } from './calendar.ts';
 import { type History, readHistory, type ScopeField, type ScopeFilter, scopeFields } from './history.ts';
 import { daysUntilEnds, limitsNow, limitsOfScope, outlooks, viewOutlook } from './limit-outlook.ts';
-import { type Measure, measures } from './measures.ts';
+import { type ForecastMeasure, measures } from './measures.ts';
 import { horizonDays } from './schema.ts';
 import {
   type ForecastsQuery,
@@ -31,7 +31,7 @@ export interface SeriesDependencies {
 }
 
 interface Wanted {
-  readonly measure: Measure;
+  readonly measure: ForecastMeasure;
   readonly limits: OrgLimits;
   readonly today: Today;
   readonly now: Date;
@@ -166,7 +166,7 @@ function viewDays({ days, today: soFar }: History, ahead: Forecast, { measure, t
   };
 }
 
-function viewBacktest({ backtest }: Forecast, measure: Measure): ForecastView['backtest'] {
+function viewBacktest({ backtest }: Forecast, measure: ForecastMeasure): ForecastView['backtest'] {
   if (backtest === undefined) {
     return null;
   }

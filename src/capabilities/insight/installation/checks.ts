@@ -10,7 +10,7 @@ import {
 } from './thresholds.ts';
 
 /** Input of the checks. */
-export type Figures = Omit<InstallationView, 'status' | 'checks'> & {
+export type InstallationFigures = Omit<InstallationView, 'status' | 'checks'> & {
   /** Why the process is not ready; empty if it is. */
   readonly notReady: readonly string[];
   /** Why change notifications may be missing; undefined if they arrive. */
@@ -20,7 +20,7 @@ export type Figures = Omit<InstallationView, 'status' | 'checks'> & {
 
 const dayMs = 86_400_000;
 
-export function checksOf(figures: Figures, now: Date): CheckView[] {
+export function checksOf(figures: InstallationFigures, now: Date): CheckView[] {
   return [
     checkReady(figures),
     checkNotifications(figures),
@@ -72,7 +72,7 @@ function byAge(
   return ageSeconds > limits.warn ? warn(id, finding, remedy) : ok(id, finding);
 }
 
-function checkReady({ notReady }: Figures): CheckView {
+function checkReady({ notReady }: InstallationFigures): CheckView {
   return notReady.length === 0
     ? ok('ready', 'The process serves requests.')
     : fail(
@@ -82,7 +82,7 @@ function checkReady({ notReady }: Figures): CheckView {
       );
 }
 
-function checkNotifications({ notificationProblem }: Figures): CheckView {
+function checkNotifications({ notificationProblem }: InstallationFigures): CheckView {
   return notificationProblem === undefined
     ? ok('notifications', 'Change notifications arrive.')
     : warn(
@@ -92,7 +92,7 @@ function checkNotifications({ notificationProblem }: Figures): CheckView {
       );
 }
 
-function checkMigrations({ migrations: { due, postponed } }: Figures): CheckView {
+function checkMigrations({ migrations: { due, postponed } }: InstallationFigures): CheckView {
   if (due.length > 0) {
     return warn(
       'migrations',
@@ -108,7 +108,7 @@ function checkMigrations({ migrations: { due, postponed } }: Figures): CheckView
   );
 }
 
-function checkProcesses({ processes }: Figures): CheckView {
+function checkProcesses({ processes }: InstallationFigures): CheckView {
   const versions = [...new Set(processes.map(({ version }) => version ?? 'before 0.1.0'))];
   const finding = `${counted(processes.length, 'process', 'processes')} of version ${versions.join(' and ')}.`;
   return versions.length <= 1
@@ -116,7 +116,7 @@ function checkProcesses({ processes }: Figures): CheckView {
     : warn('processes', finding, 'Finish the upgrade: stop the processes of the older version.');
 }
 
-function checkEvents({ queues: { events_waiting, events_oldest_seconds } }: Figures): CheckView {
+function checkEvents({ queues: { events_waiting, events_oldest_seconds } }: InstallationFigures): CheckView {
   return byAge(
     'events',
     [events_oldest_seconds, overdueEventSeconds],
@@ -125,7 +125,7 @@ function checkEvents({ queues: { events_waiting, events_oldest_seconds } }: Figu
   );
 }
 
-function checkWebhooks({ queues }: Figures): CheckView {
+function checkWebhooks({ queues }: InstallationFigures): CheckView {
   const { webhook_deliveries_waiting: waiting, webhook_overdue_seconds: overdue } = queues;
   return byAge(
     'webhooks',
@@ -135,7 +135,7 @@ function checkWebhooks({ queues }: Figures): CheckView {
   );
 }
 
-function checkMail({ mail: { isConfigured, problem } }: Figures): CheckView {
+function checkMail({ mail: { isConfigured, problem } }: InstallationFigures): CheckView {
   if (problem !== null) {
     return warn(
       'mail',
@@ -146,7 +146,7 @@ function checkMail({ mail: { isConfigured, problem } }: Figures): CheckView {
   return ok('mail', isConfigured ? 'The mail server accepts connections.' : 'E-mail is not configured.');
 }
 
-function checkHolds({ holds: { open, overdue_seconds } }: Figures): CheckView {
+function checkHolds({ holds: { open, overdue_seconds } }: InstallationFigures): CheckView {
   return byAge(
     'holds',
     [overdue_seconds, overdueHoldSeconds],
@@ -155,7 +155,9 @@ function checkHolds({ holds: { open, overdue_seconds } }: Figures): CheckView {
   );
 }
 
-function checkSpools({ spools: { fail_open_decisions, gateway_settlements } }: Figures): CheckView {
+function checkSpools({
+  spools: { fail_open_decisions, gateway_settlements },
+}: InstallationFigures): CheckView {
   const finding = `${fail_open_decisions} decisions and ${gateway_settlements} settlements wait for the ledger.`;
   return fail_open_decisions + gateway_settlements === 0
     ? ok('spools', 'Nothing waits for the ledger.')
@@ -166,7 +168,7 @@ function checkSpools({ spools: { fail_open_decisions, gateway_settlements } }: F
       );
 }
 
-function checkDrift({ ledger_drift_usd }: Figures): CheckView {
+function checkDrift({ ledger_drift_usd }: InstallationFigures): CheckView {
   return ledger_drift_usd === 0
     ? ok('drift', 'Reconciliation has found no difference.')
     : fail(
@@ -176,7 +178,7 @@ function checkDrift({ ledger_drift_usd }: Figures): CheckView {
       );
 }
 
-function checkRetention({ retention_failing_orgs: failing }: Figures): CheckView {
+function checkRetention({ retention_failing_orgs: failing }: InstallationFigures): CheckView {
   return failing === 0
     ? ok('retention', 'Retention works for all organizations.')
     : fail(
@@ -186,7 +188,7 @@ function checkRetention({ retention_failing_orgs: failing }: Figures): CheckView
       );
 }
 
-function checkPrices({ prices: { newest_at, changes_pending } }: Figures, now: Date): CheckView {
+function checkPrices({ prices: { newest_at, changes_pending } }: InstallationFigures, now: Date): CheckView {
   const days = newest_at === null ? 0 : Math.floor((now.getTime() - Date.parse(newest_at)) / dayMs);
   if (days >= pricesWarnDays) {
     return warn(
@@ -204,7 +206,7 @@ function checkPrices({ prices: { newest_at, changes_pending } }: Figures, now: D
     : ok('prices', `The latest price was stored ${days} days ago.`);
 }
 
-function checkJobs({ jobs }: Figures): CheckView {
+function checkJobs({ jobs }: InstallationFigures): CheckView {
   const failing = jobs.filter(({ failures }) => failures > 0).map(({ id }) => id);
   return failing.length === 0
     ? ok('jobs', `${counted(jobs.length, 'job', 'jobs')}, none fails.`)

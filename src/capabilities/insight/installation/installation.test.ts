@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { engine, useWorld } from '../../../../test/harness.ts';
-import { checksOf, type Figures, worstOf } from './checks.ts';
+import { checksOf, type InstallationFigures, worstOf } from './checks.ts';
 
 const world = useWorld({ SVC_REGION: 'eu' });
 
@@ -76,7 +76,7 @@ test('is for operators', async () => {
   expect(answer.json.error.code).toBe('forbidden');
 });
 
-const fine: Figures = {
+const fine: InstallationFigures = {
   version: '1.0.0',
   engine: 'postgres',
   database_version: 'PostgreSQL 15',
@@ -103,7 +103,7 @@ const fine: Figures = {
 };
 const at = new Date('2026-11-01T00:00:00Z');
 
-test.each<[string, Partial<Figures>, string, 'warn' | 'fail']>([
+test.each<[string, Partial<InstallationFigures>, string, 'warn' | 'fail']>([
   ['a process that is not ready', { notReady: ['draining'] }, 'ready', 'fail'],
   ['missing notifications', { notificationProblem: 'no connection' }, 'notifications', 'warn'],
   ['pending migrations', { migrations: { ...fine.migrations, due: ['0002'] } }, 'migrations', 'warn'],

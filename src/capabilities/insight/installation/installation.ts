@@ -6,7 +6,7 @@ import { listProcesses, type Processes } from '../../../platform/jobs/processes.
 import type { MailState } from '../../../platform/mail/mail-state.ts';
 import type { Metrics } from '../../../platform/observability/metrics.ts';
 import { pricesStoredAt } from '../../spend/models/index.ts';
-import { checksOf, type Figures, worstOf } from './checks.ts';
+import { checksOf, type InstallationFigures, worstOf } from './checks.ts';
 import { databaseVersion, lastMigration } from './queries.ts';
 import type { InstallationView, JobView } from './schema.ts';
 
@@ -30,7 +30,7 @@ export async function readInstallation(deps: InstallationDependencies, now: Date
   return { status: worstOf(checks), checks, ...view };
 }
 
-async function readFigures(deps: InstallationDependencies, now: Date): Promise<Figures> {
+async function readFigures(deps: InstallationDependencies, now: Date): Promise<InstallationFigures> {
   const { db, metrics, processes, version, region, startedAt } = deps;
   // Not a number: the figure could not be read.
   const gauge = async (name: string) => (await metrics.value(name)) || 0;

@@ -1,6 +1,6 @@
-import { createWorld, type TestOrg, useWorld, type World } from '../../../../test/harness.ts';
-import { type Ledger, type LedgerReads } from '../../../ledger/ledger.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { type TestOrg, useWorld } from '../../../../test/harness.ts';
+import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { createLog } from '../../../platform/log.ts';
 import { driftWatch } from './drift-watch.ts';
 

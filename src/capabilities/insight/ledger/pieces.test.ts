@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import type { TimeRange } from '../../../kernel/rollup-parts.ts';
 import { DatabaseUnavailable } from '../../../platform/db/database.ts';
 import type { Progress } from '../../../platform/http/routes/route.ts';
 import { OverCapacity } from '../../../platform/service-unavailable.ts';
-import { againIfBusy, inPieces, progressReporter, type TimeRange } from './pieces.ts';
+import { againIfBusy, inPieces, progressReporter } from './pieces.ts';
 
 const dayMs = 86_400_000;
 

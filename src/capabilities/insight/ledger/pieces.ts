@@ -1,15 +1,9 @@
 /** Reads long periods of the ledger in pieces, so that other work waits for one piece at most. */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import { bucketMs } from '../../../kernel/rollup-parts.ts';
+import { bucketMs, type TimeRange } from '../../../kernel/rollup-parts.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 import { OverCapacity } from '../../../platform/service-unavailable.ts';
-
-/** Half-open interval: includes `fromMs`, excludes `toMs`. */
-export interface TimeRange {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
 
 const dayMs = 86_400_000;
 const quickMs = 40;

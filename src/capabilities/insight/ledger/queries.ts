@@ -7,8 +7,8 @@ import {
   tagNameOf,
   type Unit,
 } from '../../../kernel/limits.ts';
+import type { TimeRange } from '../../../kernel/rollup-parts.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
-import type { TimeRange } from './pieces.ts';
 
 /** Returns the units of these limits, including limits that have ended. */
 export async function findUnits(

@@ -21,7 +21,7 @@ import type { EntryField, Payment } from './queries.ts';
 
 /** Location of the expected value of a counter. */
 type Place =
-  | { readonly kind: 'entries'; readonly group: Group; readonly name: string }
+  | { readonly kind: 'entries'; readonly group: RecountGroup; readonly name: string }
   | { readonly kind: 'paid'; readonly name: string }
   /** Nothing is settled in the counter, whatever was charged. */
   | { readonly kind: 'none' };
@@ -32,7 +32,7 @@ export interface Planned {
   readonly place: Place;
 }
 
-export interface Group {
+export interface RecountGroup {
   readonly fields: readonly EntryField[];
   readonly windows: Map<string, Window>;
   /** Relevant values of each field; null: all values. */
@@ -41,17 +41,17 @@ export interface Group {
   readonly combining: Set<Limit>;
 }
 
-export interface Plan {
+export interface RecountPlan {
   readonly planned: ReadonlyMap<string, Planned>;
-  readonly groups: readonly Group[];
+  readonly groups: readonly RecountGroup[];
   /** Ids of limits with at least one counter that is no longer in use. */
   readonly retiredLimits: readonly string[];
 }
 
-export function planFor(limits: OrgLimits, counters: readonly CounterState[]): Plan {
+export function planFor(limits: OrgLimits, counters: readonly CounterState[]): RecountPlan {
   const byId = new Map(limits.all.map((limit) => [limit.id, limit]));
   const planned = new Map<string, Planned>();
-  const groups = new Map<string, Group>();
+  const groups = new Map<string, RecountGroup>();
   const retiredLimits = new Set<string>();
   for (const { key } of counters) {
     const limit = byId.get(limitIdOf(key));
@@ -72,7 +72,7 @@ function planOne(
   limits: OrgLimits,
   limit: Limit,
   key: string,
-  groups: Map<string, Group>,
+  groups: Map<string, RecountGroup>,
 ): Planned | undefined {
   const { startMs, values: own = '' } = counterName(key);
   const window = windowOf(limit, limits.timezone, startMs);
@@ -105,7 +105,7 @@ function planOne(
   return { limit, window, place: { kind: 'entries', group, name } };
 }
 
-function groupOf(groups: Map<string, Group>, fields: readonly EntryField[]): Group {
+function groupOf(groups: Map<string, RecountGroup>, fields: readonly EntryField[]): RecountGroup {
   const name = JSON.stringify(fields);
   const there = groups.get(name);
   const group = there ?? {

@@ -11,6 +11,7 @@
 import { debitsOf } from '../../../kernel/admission.ts';
 import { shownKind } from '../../../kernel/limits.ts';
 import { formatUsd } from '../../../kernel/money.ts';
+import type { TimeRange } from '../../../kernel/rollup-parts.ts';
 import { lifetime } from '../../../kernel/windows.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
 import type { CounterState, Inspection, LedgerReads } from '../../../ledger/ledger.ts';
@@ -19,7 +20,7 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
-import { againIfBusy, bucketStartMs, inPieces, progressReporter, type TimeRange } from './pieces.ts';
+import { againIfBusy, bucketStartMs, inPieces, progressReporter } from './pieces.ts';
 import {
   addDrift,
   addTotals,
@@ -34,7 +35,7 @@ import {
   sumTotals,
   type Totals,
 } from './queries.ts';
-import { type Plan, paidName, planFor } from './reconciliation-plan.ts';
+import { paidName, planFor, type RecountPlan } from './reconciliation-plan.ts';
 import { Recount } from './recount.ts';
 import type { CounterRow, ReconciliationView } from './schema.ts';
 
@@ -142,7 +143,7 @@ interface Moment {
 async function readMoment(
   tx: Transaction,
   orgId: string,
-  plan: Plan,
+  plan: RecountPlan,
   recount: Recount,
   rest: TimeRange,
   payers: boolean,
@@ -181,7 +182,7 @@ interface Compared {
 }
 
 /** Compares the counters of the plan; counters that were created after the plan are skipped. */
-function compareCounters(plan: Plan, { counters, holds, result }: Inspection<Moment>): Compared[] {
+function compareCounters(plan: RecountPlan, { counters, holds, result }: Inspection<Moment>): Compared[] {
   const held = heldByHolds(holds);
   const retired = new Set(plan.retiredLimits);
   return counters.flatMap((counter) => {
@@ -201,7 +202,7 @@ function heldByHolds(holds: readonly Hold[]): ReadonlyMap<string, bigint> {
 }
 
 function compareOne(
-  { planned }: Plan,
+  { planned }: RecountPlan,
   { recount, kinds }: Moment,
   { key, settled, held }: CounterState,
   heldBy: bigint,

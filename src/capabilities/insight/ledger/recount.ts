@@ -1,8 +1,8 @@
 /** Sums the entries of a period for every counter of a plan. Sums of consecutive periods can be added. */
 import { type Amounts, counterKey, WILDCARD } from '../../../kernel/limits.ts';
+import type { TimeRange } from '../../../kernel/rollup-parts.ts';
 import { lifetime, type Window } from '../../../kernel/windows.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
-import type { TimeRange } from './pieces.ts';
 import {
   type EntrySum,
   findClosedChains,
@@ -12,16 +12,16 @@ import {
   sumPayments,
 } from './queries.ts';
 import {
-  type Group,
-  type Plan,
   type Planned,
   paidName,
   placeName,
+  type RecountGroup,
+  type RecountPlan,
   scopeWith,
 } from './reconciliation-plan.ts';
 
 export class Recount {
-  readonly #sums = new Map<Group, Map<string, Amounts>>();
+  readonly #sums = new Map<RecountGroup, Map<string, Amounts>>();
   readonly payments = new Map<string, bigint>();
 
   /** Returns the expected settled amount of a counter. */
@@ -39,7 +39,7 @@ export class Recount {
   async add(
     db: Queryable,
     orgId: string,
-    { groups }: Plan,
+    { groups }: RecountPlan,
     time: TimeRange,
     withPayments: boolean,
   ): Promise<void> {
@@ -61,7 +61,12 @@ export class Recount {
    * Adds payments and entries that retention has deleted. Open windows have no deleted entries, but chains, which
    * never end, may have some.
    */
-  async addClosed(db: Queryable, orgId: string, { groups }: Plan, withPayments: boolean): Promise<void> {
+  async addClosed(
+    db: Queryable,
+    orgId: string,
+    { groups }: RecountPlan,
+    withPayments: boolean,
+  ): Promise<void> {
     for (const payment of withPayments ? await findClosedPayments(db, orgId) : []) {
       this.#addPayment(payment);
     }
@@ -101,7 +106,7 @@ export class Recount {
 
 /** Sums of the entries of a group in those of its windows that the period touches. */
 interface FoundGroup {
-  readonly group: Group;
+  readonly group: RecountGroup;
   readonly windows: readonly Window[];
   readonly sums: readonly EntrySum[];
 }
@@ -109,7 +114,7 @@ interface FoundGroup {
 async function readGroup(
   db: Queryable,
   orgId: string,
-  group: Group,
+  group: RecountGroup,
   { fromMs, toMs }: TimeRange,
 ): Promise<FoundGroup> {
   const { fields, values } = group;

@@ -10,7 +10,7 @@ export interface OrgInZone {
 }
 
 /** The computed figures of an org. */
-export interface Figures {
+export interface SummaryFigures {
   readonly month: Window;
   readonly spendNanos: bigint;
   readonly runs: bigint;
@@ -108,7 +108,7 @@ function storable(figure: bigint): bigint {
 export async function storeFigures(
   db: Queryable,
   orgId: string,
-  { month, spendNanos, runs, lastActiveAt, balanceNanos, nearest }: Figures,
+  { month, spendNanos, runs, lastActiveAt, balanceNanos, nearest }: SummaryFigures,
   now: Date,
 ): Promise<void> {
   await db.query(

@@ -7,12 +7,12 @@ import type { Queryable } from '../../../platform/db/database.ts';
 import type { PageOf } from '../../../platform/http/routes/list.ts';
 import type { OrgRow } from '../../access/orgs/index.ts';
 import {
-  type Figures,
   findOrgWideLimits,
   listSummaries,
   type OrgInZone,
   type OrgWideLimit,
   readUsageFigures,
+  type SummaryFigures,
   type SummaryRow,
 } from './queries.ts';
 import type { OrgSummaryView, SummaryFilters } from './schema.ts';
@@ -26,7 +26,7 @@ export async function computeFigures(
   { db, ledger }: SummaryDependencies,
   { id, timezone }: OrgInZone,
   now: Date,
-): Promise<Figures> {
+): Promise<SummaryFigures> {
   const month = calendarWindow('month', timezone, now.getTime());
   const usage = await readUsageFigures(db, id, month);
   const limits = await findOrgWideLimits(db, id);
@@ -53,12 +53,15 @@ function usedOf({ settled, held }: LimitUsage): bigint {
   return settled + held;
 }
 
-function nearestOf(limits: readonly OrgWideLimit[], used: ReadonlyMap<string, bigint>): Figures['nearest'] {
+function nearestOf(
+  limits: readonly OrgWideLimit[],
+  used: ReadonlyMap<string, bigint>,
+): SummaryFigures['nearest'] {
   const shares = limits.flatMap(({ id, kind, capacity }) => {
     const amount = used.get(id);
     return amount === undefined ? [] : [{ kind, percent: percentOf(amount, capacity) }];
   });
-  return shares.reduce<Figures['nearest']>(
+  return shares.reduce<SummaryFigures['nearest']>(
     (nearest, one) => (nearest === null || one.percent > nearest.percent ? one : nearest),
     null,
   );

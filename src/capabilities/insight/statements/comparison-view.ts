@@ -2,10 +2,10 @@
 import { formatUsd } from '../../../kernel/money.ts';
 import { decodeCursor, encodeCursor, pageSize } from '../../../platform/http/routes/list.ts';
 import type { ComparedRow, Comparison } from './comparison.ts';
-import { type DifferenceCause, differenceCauses, type Sums } from './difference.ts';
+import { type DifferenceCause, differenceCauses, type LineSums } from './difference.ts';
 import type { StatementRow } from './queries.ts';
 import type { ComparisonQuery, ComparisonRow, ComparisonView, SumsView } from './schema.ts';
-import { subtractTokens, type Tokens, totalTokens } from './statement-line.ts';
+import { type LineTokens, subtractTokens, totalTokens } from './statement-line.ts';
 
 export function viewComparison(
   statement: StatementRow,
@@ -75,8 +75,8 @@ function viewRow(row: ComparedRow, hasTokens: boolean): ComparisonRow {
   };
 }
 
-function viewSums({ usd, tokens }: Omit<Sums, 'runs'>, hasTokens: boolean): SumsView {
-  const shown = (count: (tokens: Tokens) => bigint) => (hasTokens ? Number(count(tokens)) : null);
+function viewSums({ usd, tokens }: Omit<LineSums, 'runs'>, hasTokens: boolean): SumsView {
+  const shown = (count: (tokens: LineTokens) => bigint) => (hasTokens ? Number(count(tokens)) : null);
   return {
     usd: formatUsd(usd),
     input_tokens: shown((one) => one.uncached_input + one.cached_input + one.cache_write),

@@ -8,8 +8,8 @@ import {
   type Cause,
   type Correction,
   explain,
+  type LineSums,
   noSums,
-  type Sums,
 } from './difference.ts';
 import { matchingName } from './model-names.ts';
 import { providerLabel } from './provider-names.ts';
@@ -32,9 +32,9 @@ export interface ComparedRow {
   /** The name that the runs of the row have; undefined if there are none. */
   readonly recordedModel: string | undefined;
   readonly project: string;
-  readonly billed: Omit<Sums, 'runs'>;
-  /** Of the day in the time zone of the organization, as in usage reports. */
-  readonly recorded: Sums;
+  readonly billed: Omit<LineSums, 'runs'>;
+  /** The runs of the day in the time zone of the organization, as in usage reports. */
+  readonly recorded: LineSums;
   readonly causes: readonly Cause[];
 }
 
@@ -106,7 +106,7 @@ function compareRows(
   const keys = new Set([...billed.keys(), ...settled.keys(), ...unsettled.keys(), ...(local?.keys() ?? [])]);
   const rows = [...keys].sort().map((key): ComparedRow => {
     const [day, name, project] = JSON.parse(key) as [string, string, string];
-    const of = (map: ReadonlyMap<string, Sums>) => map.get(key) ?? noSums;
+    const of = (map: ReadonlyMap<string, LineSums>) => map.get(key) ?? noSums;
     const utc = addSums(of(settled), of(unsettled));
     const ofLocalDay = local === undefined ? utc : of(local);
     const billedLines = billed.get(key)?.lines ?? [];

@@ -1,14 +1,14 @@
 /** The causes of a difference add up to it, and each injected cause is found. */
 import { describe, expect, test } from 'vitest';
-import { type BilledLine, explain, noSums, type Recorded, type Sums } from './difference.ts';
-import { noTokens, type Tokens } from './statement-line.ts';
+import { type BilledLine, explain, type LineSums, noSums, type Recorded } from './difference.ts';
+import { type LineTokens, noTokens } from './statement-line.ts';
 
-const tokens = (input: number, output: number): Tokens => ({
+const tokens = (input: number, output: number): LineTokens => ({
   ...noTokens,
   uncached_input: BigInt(input),
   output: BigInt(output),
 });
-const sums = (runs: number, usd: number, input: number, output: number): Sums => ({
+const sums = (runs: number, usd: number, input: number, output: number): LineSums => ({
   runs: BigInt(runs),
   usd: BigInt(usd),
   tokens: tokens(input, output),
@@ -24,7 +24,7 @@ const used = (keyId: string, input: number, output: number): BilledLine => ({
   tokens: tokens(input, output),
   usdNanos: 0n,
 });
-const recorded = (settled: Sums, more: Partial<Recorded> = {}): Recorded => {
+const recorded = (settled: LineSums, more: Partial<Recorded> = {}): Recorded => {
   const unsettled = more.unsettled ?? noSums;
   const local = {
     runs: settled.runs + unsettled.runs,

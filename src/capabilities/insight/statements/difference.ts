@@ -6,11 +6,11 @@ import { roundedQuotient } from '../../../kernel/decimals.ts';
 import {
   addTokens,
   hasTokens,
+  type LineTokens,
   noTokens,
   type StatementLine,
   subtractTokens,
   type TokenKind,
-  type Tokens,
   tokenKinds,
   totalTokens,
 } from './statement-line.ts';
@@ -26,19 +26,19 @@ export const differenceCauses = [
 ] as const;
 export type DifferenceCause = (typeof differenceCauses)[number];
 
-export interface Sums {
-  readonly tokens: Tokens;
+export interface LineSums {
+  readonly tokens: LineTokens;
   readonly usd: bigint;
   readonly runs: bigint;
 }
 
-export const noSums: Sums = { tokens: noTokens, usd: 0n, runs: 0n };
+export const noSums: LineSums = { tokens: noTokens, usd: 0n, runs: 0n };
 
-export function addSums(a: Sums, b: Sums): Sums {
+export function addSums(a: LineSums, b: LineSums): LineSums {
   return { tokens: addTokens(a.tokens, b.tokens), usd: a.usd + b.usd, runs: a.runs + b.runs };
 }
 
-export function subtractSums(a: Sums, b: Sums): Sums {
+export function subtractSums(a: LineSums, b: LineSums): LineSums {
   return { tokens: subtractTokens(a.tokens, b.tokens), usd: a.usd - b.usd, runs: a.runs - b.runs };
 }
 
@@ -46,14 +46,14 @@ export type BilledLine = Pick<StatementLine, 'keyId' | 'kind' | 'tokens' | 'usdN
 
 /** The runs of a row, by UTC day unless it says otherwise. */
 export interface Recorded {
-  readonly settled: Sums;
+  readonly settled: LineSums;
   /** Runs marked `unsettled`: their cost is the amount that was held. */
-  readonly unsettled: Sums;
+  readonly unsettled: LineSums;
   /** All runs of the day in the time zone of the organization. */
-  readonly local: Sums;
+  readonly local: LineSums;
   /** Late runs that started on this day and were charged on another, less those that were charged on it and started on another. */
-  readonly lateShift: Sums;
-  /** Corrections that earlier reconciliations posted, which are part of `settled`: those of each cause and keys once. */
+  readonly lateShift: LineSums;
+  /** Corrections that earlier reconciliations posted, summed by cause and keys. They are part of `settled`. */
   readonly corrections: readonly Correction[];
 }
 
@@ -69,17 +69,17 @@ export interface ExplainOptions {
 export interface Cause {
   readonly cause: DifferenceCause;
   readonly usd: bigint;
-  readonly tokens: Tokens;
+  readonly tokens: LineTokens;
   /** For `missing`: the provider's keys that the calls may have used. */
   readonly keyIds: readonly string[];
 }
 
 /** The sums of the runs that reconciliations posted for a cause. */
 export interface Correction extends Pick<Cause, 'cause' | 'keyIds'> {
-  readonly sums: Sums;
+  readonly sums: LineSums;
 }
 
-export function billedSums(lines: readonly BilledLine[]): Omit<Sums, 'runs'> {
+export function billedSums(lines: readonly BilledLine[]): Omit<LineSums, 'runs'> {
   let tokens = noTokens;
   let usd = 0n;
   for (const line of lines) {
@@ -95,11 +95,11 @@ interface Row {
   readonly recorded: Recorded;
   readonly options: ExplainOptions;
   /** The recorded sums, without corrections. */
-  readonly all: Sums;
+  readonly all: LineSums;
   readonly tolerance: bigint;
   readonly causes: Cause[];
   rest: bigint;
-  unmatched: Tokens;
+  unmatched: LineTokens;
 }
 
 /** Explains a part of the rest. Returns true if it has explained all of it. */
@@ -266,7 +266,7 @@ function byKey(lines: readonly BilledLine[]): Map<string, BilledLine[]> {
   return keys;
 }
 
-type Valuation = (tokens: Tokens) => bigint;
+type Valuation = (tokens: LineTokens) => bigint;
 
 /**
  * Returns a function that values tokens at the rates of the row: the amount billed for a kind of tokens, divided by their number.
@@ -294,16 +294,16 @@ function toleranceOf(billed: readonly BilledLine[], runs: bigint, decimals: numb
 }
 
 /** Returns true if fewer tokens remain unmatched after the shift. */
-function isNearer(unmatched: Tokens, shift: Tokens): boolean {
+function isNearer(unmatched: LineTokens, shift: LineTokens): boolean {
   return distance(subtractTokens(unmatched, shift)) < distance(unmatched);
 }
 
-function distance(tokens: Tokens): bigint {
+function distance(tokens: LineTokens): bigint {
   return tokenKinds.reduce((sum, kind) => sum + (tokens[kind] < 0n ? -tokens[kind] : tokens[kind]), 0n);
 }
 
 /** The smaller number of each kind, and none where one of them is negative. */
-function smallerTokens(a: Tokens, b: Tokens): Tokens {
+function smallerTokens(a: LineTokens, b: LineTokens): LineTokens {
   const smaller = (kind: TokenKind) => {
     const less = a[kind] < b[kind] ? a[kind] : b[kind];
     return less < 0n ? 0n : less;
@@ -321,7 +321,7 @@ function keysOf(lines: readonly BilledLine[]): string[] {
 }
 
 /** Returns the one key that used exactly these tokens, or all keys if there is no such key. */
-function keysWith(lines: readonly BilledLine[], tokens: Tokens): string[] {
+function keysWith(lines: readonly BilledLine[], tokens: LineTokens): string[] {
   const exact = [...byKey(lines)].filter(
     ([keyId, of]) => keyId !== '' && !hasTokens(subtractTokens(billedSums(of).tokens, tokens)),
   );

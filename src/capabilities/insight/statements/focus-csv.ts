@@ -9,7 +9,7 @@ import { CsvError, readCsv } from './csv.ts';
 import type { LineCollector } from './line-collector.ts';
 import { parseAmount } from './page-fields.ts';
 import { providerLabel } from './provider-names.ts';
-import { kindIn, noTokens, type TokenKind, type Tokens, tokenKinds } from './statement-line.ts';
+import { kindIn, type LineTokens, noTokens, type TokenKind, tokenKinds } from './statement-line.ts';
 
 const requiredColumns = [
   'BilledCost',
@@ -20,7 +20,7 @@ const requiredColumns = [
 ];
 /** The first that is not empty names the model. */
 const modelColumns = ['x_Model', 'SkuId', 'ResourceName', 'ChargeDescription'];
-/** Of FOCUS 1.2. A file without the column has usage only. */
+/** The categories of FOCUS 1.2. A file without the column has usage only. */
 const chargeCategories = ['', 'Usage', 'Purchase', 'Tax', 'Credit', 'Adjustment'];
 const kindColumns = ['x_TokenType', 'SkuMeter', 'SkuPriceDetails', 'ChargeDescription'];
 const cellMax = 200;
@@ -144,7 +144,7 @@ const tokenUnit = /^(?:([\d,_]+)\s*)?(?:(k|m|thousand|million)\s*)?-?tokens?$/i;
 const unitMax = 64;
 
 /** Returns the quantity in tokens. Quantities in other units are not compared. */
-function tokensOf(row: FocusRow, kind: TokenKind | '', lines: LineCollector): Tokens {
+function tokensOf(row: FocusRow, kind: TokenKind | '', lines: LineCollector): LineTokens {
   const cell = row.cell('ConsumedUnit');
   const unit = cell.length > unitMax ? null : tokenUnit.exec(cell.trim());
   if (unit === null || kind === '') {
@@ -161,7 +161,7 @@ function tokensOf(row: FocusRow, kind: TokenKind | '', lines: LineCollector): To
   return { ...noTokens, [kind]: (quantity.nanos * factor) / 1_000_000_000n };
 }
 
-function tokensByKind(row: FocusRow, lines: LineCollector): Tokens {
+function tokensByKind(row: FocusRow, lines: LineCollector): LineTokens {
   const tokens = { ...noTokens };
   for (const kind of tokenKinds) {
     const text = row.cell(tokenColumns[kind]);

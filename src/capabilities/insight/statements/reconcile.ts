@@ -15,7 +15,7 @@ import { type ComparedRow, compareStatement } from './comparison.ts';
 import { correctionPrefix, correctionTime } from './correction.ts';
 import type { Cause } from './difference.ts';
 import { addReconciled, type StatementRow } from './queries.ts';
-import { hasTokens, noTokens, type Tokens, tokenKinds } from './statement-line.ts';
+import { hasTokens, type LineTokens, noTokens, tokenKinds } from './statement-line.ts';
 import { requireStatement } from './statements.ts';
 
 export interface ReconcileDependencies {
@@ -140,7 +140,7 @@ function postedCauses(causes: readonly Cause[]): readonly Cause[] {
 }
 
 /** A run cannot have fewer tokens than none. */
-function postedTokens(tokens: Tokens): Tokens {
+function postedTokens(tokens: LineTokens): LineTokens {
   return tokenKinds.some((kind) => tokens[kind] < 0n) ? noTokens : tokens;
 }
 

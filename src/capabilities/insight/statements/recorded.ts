@@ -7,8 +7,8 @@ import {
   addSums,
   type DifferenceCause,
   differenceCauses,
+  type LineSums,
   noSums,
-  type Sums,
   subtractSums,
 } from './difference.ts';
 
@@ -30,7 +30,7 @@ export interface RecordedGroup {
   readonly model: string;
   readonly provider: string;
   readonly project: string;
-  readonly sums: Sums;
+  readonly sums: LineSums;
 }
 
 export interface RecordedGroups {
@@ -278,8 +278,8 @@ function groupOf(row: GroupRow): RecordedGroup {
 export function sumBy(
   groups: readonly RecordedGroup[],
   keyOf: (group: RecordedGroup) => string,
-): Map<string, Sums> {
-  const sums = new Map<string, Sums>();
+): Map<string, LineSums> {
+  const sums = new Map<string, LineSums>();
   for (const group of groups) {
     const key = keyOf(group);
     sums.set(key, addSums(sums.get(key) ?? noSums, group.sums));

@@ -5,27 +5,27 @@ export const tokenKinds = ['uncached_input', 'cached_input', 'cache_write', 'out
 export type TokenKind = (typeof tokenKinds)[number];
 
 /** Tokens by kind. */
-export type Tokens = Readonly<Record<TokenKind, bigint>>;
+export type LineTokens = Readonly<Record<TokenKind, bigint>>;
 
-export const noTokens: Tokens = { uncached_input: 0n, cached_input: 0n, cache_write: 0n, output: 0n };
+export const noTokens: LineTokens = { uncached_input: 0n, cached_input: 0n, cache_write: 0n, output: 0n };
 
-export function addTokens(a: Tokens, b: Tokens): Tokens {
+export function addTokens(a: LineTokens, b: LineTokens): LineTokens {
   return eachKind((kind) => a[kind] + b[kind]);
 }
 
-export function subtractTokens(a: Tokens, b: Tokens): Tokens {
+export function subtractTokens(a: LineTokens, b: LineTokens): LineTokens {
   return eachKind((kind) => a[kind] - b[kind]);
 }
 
-export function totalTokens(tokens: Tokens): bigint {
+export function totalTokens(tokens: LineTokens): bigint {
   return tokens.uncached_input + tokens.cached_input + tokens.cache_write + tokens.output;
 }
 
-export function hasTokens(tokens: Tokens): boolean {
+export function hasTokens(tokens: LineTokens): boolean {
   return tokenKinds.some((kind) => tokens[kind] !== 0n);
 }
 
-function eachKind(value: (kind: TokenKind) => bigint): Tokens {
+function eachKind(value: (kind: TokenKind) => bigint): LineTokens {
   return {
     uncached_input: value('uncached_input'),
     cached_input: value('cached_input'),
@@ -45,7 +45,7 @@ export interface StatementLine {
   readonly keyId: string;
   /** The kind of tokens that the amount is for; empty: several or unknown. */
   readonly kind: TokenKind | '';
-  readonly tokens: Tokens;
+  readonly tokens: LineTokens;
   readonly usdNanos: bigint;
 }
 

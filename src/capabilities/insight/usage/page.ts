@@ -3,7 +3,7 @@
  * groups, the first hours or days fill a page; only the total needs all of them.
  */
 import type { Queryable } from '../../../platform/db/database.ts';
-import { sumUsage, type Times, type TimesOf, type UsageRequest, type UsageSums } from './queries.ts';
+import { type SummedUsage, sumUsage, type Times, type TimesOf, type UsageRequest } from './queries.ts';
 import { type GroupBy, isTimeOnly } from './rows.ts';
 
 const spansFirst = 8;
@@ -13,7 +13,7 @@ const spansFactorMax = 16;
  * Each attempt is a complete statement. If the range of an attempt was too narrow to fill the page, the next range is
  * wider.
  */
-export async function readPage(db: Queryable, request: UsageRequest): Promise<UsageSums> {
+export async function readPage(db: Queryable, request: UsageRequest): Promise<SummedUsage> {
   for (let spans = spansFirst; ; ) {
     const narrowed = isTimeOnly(request) ? undefined : narrow(request, spans);
     const sums = await sumUsage(db, { ...request, within: narrowed?.times });

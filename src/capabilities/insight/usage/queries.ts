@@ -28,16 +28,16 @@ export interface UsageRequest extends GroupsRequest {
 
 export type Measures = Readonly<Record<Measure, string>>;
 
-export interface Sums extends Measures {
+export interface GroupSums extends Measures {
   /** Empty unless latencies were requested. */
   readonly latencies: Histogram;
 }
 
-export interface UsageGroup extends Sums {
+export interface UsageGroup extends GroupSums {
   /** Value of each grouping: a text, empty for none, or the number of the span, from 1. */
   readonly values: readonly string[];
   /** Sums of the same group in the earlier range, if requested. */
-  readonly previous: Sums | undefined;
+  readonly previous: GroupSums | undefined;
 }
 
 export interface RankedGroup extends UsageGroup {
@@ -45,8 +45,8 @@ export interface RankedGroup extends UsageGroup {
   readonly rank: readonly string[];
 }
 
-export interface UsageSums {
-  readonly total: Sums & Pick<UsageGroup, 'previous'>;
+export interface SummedUsage {
+  readonly total: GroupSums & Pick<UsageGroup, 'previous'>;
   readonly groups: readonly RankedGroup[];
 }
 
@@ -148,7 +148,7 @@ export async function fetchLines(
   }
 }
 
-export const zeroSums: Sums = {
+export const zeroSums: GroupSums = {
   ...(Object.fromEntries(measures.map((name) => [name, '0'])) as Measures),
   latencies: new Map(),
 };
@@ -158,7 +158,7 @@ export function parseGroup(line: string, { groupBy, before }: GroupsRequest): Us
   const cells = JSON.parse(line) as (string | null)[];
   let at = groupBy.length;
   const next = () => cells[at++] ?? null;
-  const sums = (): Sums => ({
+  const sums = (): GroupSums => ({
     ...(Object.fromEntries(measures.map((name) => [name, next()])) as Measures),
     latencies: histogramOf(bytesIn(next()), bytesIn(next())),
   });
@@ -183,7 +183,7 @@ interface Found {
 }
 
 /** Uses one statement, so that the total is consistent with the page. */
-export async function sumUsage(db: Queryable, request: UsageRequest): Promise<UsageSums> {
+export async function sumUsage(db: Queryable, request: UsageRequest): Promise<SummedUsage> {
   const params = new Params();
   const { after, within, before } = request;
   const { sql, values, sides: usedSides, present, order } = groupsSql({ ...request, ...within }, params);
@@ -231,7 +231,7 @@ export async function sumUsage(db: Queryable, request: UsageRequest): Promise<Us
 }
 
 function groupOf(row: Found | undefined, prefix: '' | 'total_'): UsageGroup {
-  const sumsOf = (side: Side): Sums => {
+  const sumsOf = (side: Side): GroupSums => {
     const cell = (name: string) => row?.[`${prefix}${side}_${name}`];
     const bytes = signs.map(([name]) => (cell(name) ?? null) as Uint8Array | null);
     return {

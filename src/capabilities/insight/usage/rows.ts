@@ -2,13 +2,13 @@
 import { type UsageDimension, usageDimensions } from '../../../contract/run-dimensions.ts';
 import { type RollupPart, rollupParts, type TimeRange } from '../../../kernel/rollup-parts.ts';
 import { usageMeasures } from '../../../ledger/usage/usage-columns.ts';
-import type { Span } from './schema.ts';
+import type { UsageSpan } from './schema.ts';
 
 /** A grouping: a column, a tag, or time spans given by their start. */
 export type GroupBy =
   | ({ readonly kind: 'field'; readonly name: UsageDimension } & AmongValues)
   | ({ readonly kind: 'tag'; readonly name: string } & AmongValues)
-  | { readonly kind: 'span'; readonly name: Span; readonly startsMs: readonly number[] };
+  | { readonly kind: 'span'; readonly name: UsageSpan; readonly startsMs: readonly number[] };
 
 interface AmongValues {
   /**

@@ -13,7 +13,7 @@ import { choice, closed, nullable, timestamp } from '../../../platform/http/rout
 import { finishedStatuses } from '../../spend/runs/index.ts';
 
 export const spans = ['hour', 'day', 'month'] as const;
-export type Span = (typeof spans)[number];
+export type UsageSpan = (typeof spans)[number];
 
 export const dimensions: readonly string[] = [...usageDimensions, `${tagPrefix}<name>`, ...spans];
 export const dimensionsMax = 2;

@@ -24,7 +24,7 @@ export const exportsMax = 20;
 export const exportsPerOrgMax = 5;
 const waitMsMax = 60_000;
 
-export interface ExportDependencies {
+export interface SpooledExportDependencies {
   readonly db: Database;
   /** Directory of the spool files. Undefined: the system's temporary directory. */
   readonly spoolDir: string | undefined;
@@ -56,7 +56,7 @@ export function createSpooledExports({
   db,
   spoolDir,
   rowsMax = exportRowsMax,
-}: ExportDependencies): SpooledExports {
+}: SpooledExportDependencies): SpooledExports {
   const turns = new FairQueue({
     resource: 'the previous export',
     concurrency: 1,

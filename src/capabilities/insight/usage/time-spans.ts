@@ -5,12 +5,12 @@
 
 import type { TimeRange } from '../../../kernel/rollup-parts.ts';
 import { calendarWindow, formatInstant } from '../../../kernel/windows.ts';
-import type { Span } from './schema.ts';
+import type { UsageSpan } from './schema.ts';
 
 const hourMs = 3_600_000;
 
 /** Returns the starts in order; the first is at or before the start of the range. */
-export function spanStarts(span: Span, timeZone: string, { fromMs, toMs }: TimeRange): number[] {
+export function spanStarts(span: UsageSpan, timeZone: string, { fromMs, toMs }: TimeRange): number[] {
   const starts: number[] = [];
   const period = span === 'hour' ? 'day' : span;
   for (let atMs = fromMs; atMs < toMs; ) {
@@ -54,7 +54,7 @@ function hoursOf(startMs: number, endMs: number): number[] {
   );
 }
 
-export function spanLabel(span: Span, timeZone: string, startMs: number): string {
+export function spanLabel(span: UsageSpan, timeZone: string, startMs: number): string {
   const text = formatInstant(startMs, timeZone);
   switch (span) {
     case 'hour':

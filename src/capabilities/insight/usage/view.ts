@@ -1,7 +1,7 @@
 /** Formats usage sums for responses. */
 import { percentiles } from '../../../kernel/latency-histogram.ts';
 import { formatUsd } from '../../../kernel/money.ts';
-import type { Sums, UsageGroup } from './queries.ts';
+import type { GroupSums, UsageGroup } from './queries.ts';
 import type { GroupBy } from './rows.ts';
 import type { UsageRow, UsageSums, UsageTotal } from './schema.ts';
 import { spanLabel } from './time-spans.ts';
@@ -24,7 +24,7 @@ export function viewGroup(group: UsageGroup, groupBy: readonly GroupBy[], timezo
   };
 }
 
-export function viewCompared({ previous, ...sums }: Sums & Pick<UsageGroup, 'previous'>): UsageTotal {
+export function viewCompared({ previous, ...sums }: GroupSums & Pick<UsageGroup, 'previous'>): UsageTotal {
   return previous === undefined
     ? viewSums(sums)
     : { ...viewSums(sums), previous: viewSums(previous), change: changeOf(sums, previous) };
@@ -32,7 +32,7 @@ export function viewCompared({ previous, ...sums }: Sums & Pick<UsageGroup, 'pre
 
 const percentileRanks = [0.5, 0.9, 0.95, 0.99] as const;
 
-export function viewSums(sums: Sums): UsageSums {
+export function viewSums(sums: GroupSums): UsageSums {
   const cost = BigInt(sums.usd_nanos);
   const returned = BigInt(sums.value_nanos) - cost;
   const [p50 = null, p90 = null, p95 = null, p99 = null] = percentiles(sums.latencies, percentileRanks) ?? [];
@@ -55,7 +55,7 @@ export function viewSums(sums: Sums): UsageSums {
   };
 }
 
-function changeOf(sums: Sums, previous: Sums): NonNullable<UsageTotal['change']> {
+function changeOf(sums: GroupSums, previous: GroupSums): NonNullable<UsageTotal['change']> {
   const runs = BigInt(sums.runs) - BigInt(previous.runs);
   const cost = BigInt(sums.usd_nanos) - BigInt(previous.usd_nanos);
   return {

@@ -1,23 +1,23 @@
 /** The content of a message, whichever way it is sent. */
 
-export type Tone = 'info' | 'warning' | 'critical';
+export type AlertTone = 'info' | 'warning' | 'critical';
 
 export interface AlertText {
   /** Says the news on its own, as the subject of an e-mail. */
   readonly title: string;
   /** One or two sentences, with the cause and what to do. */
   readonly text: string;
-  readonly tone: Tone;
+  readonly tone: AlertTone;
   readonly facts?: readonly Fact[];
   /** Lists below the text, such as those of a digest. */
-  readonly sections?: readonly Section[];
+  readonly sections?: readonly AlertSection[];
   /** The page of the console about it. */
   readonly page: { readonly label: string; readonly path: string };
 }
 
 export type Fact = readonly [label: string, value: string];
 
-export interface Section {
+export interface AlertSection {
   readonly title: string;
   readonly lines: readonly string[];
 }

@@ -1,6 +1,6 @@
 /** The text of the weekly digest. */
 import { shortened } from '../../../platform/shortened-text.ts';
-import type { AlertText, Section } from './alert-text.ts';
+import type { AlertSection, AlertText } from './alert-text.ts';
 import { change, count, day, inUnit, usd } from './format.ts';
 import { limitName } from './limit-texts.ts';
 
@@ -49,7 +49,7 @@ export function digestText(data: DigestData): AlertText {
   };
 }
 
-function sectionsOf(data: DigestData): Section[] {
+function sectionsOf(data: DigestData): AlertSection[] {
   const spend = (name: string, group: Spend) => {
     const changed = change(group.usd, group.previous_usd);
     return `${shortened(name, nameCharsMax)}: ${usd(group.usd)}${changed === '' ? '' : ` (${changed})`}`;

@@ -4,7 +4,7 @@ import { eventIdHeader } from '../../../contract/webhook-signing.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
 import type { Mail } from '../../../platform/mail/mailer.ts';
 import { shortened } from '../../../platform/shortened-text.ts';
-import type { Message, Tone } from './alert-text.ts';
+import type { AlertTone, Message } from './alert-text.ts';
 
 export interface MailContext {
   readonly subscriptionId: string;
@@ -16,7 +16,11 @@ export interface MailContext {
 }
 
 const subjectCharsMax = 150;
-const colors: Readonly<Record<Tone, string>> = { info: '#3b5bdb', warning: '#b35c00', critical: '#c92a2a' };
+const colors: Readonly<Record<AlertTone, string>> = {
+  info: '#3b5bdb',
+  warning: '#b35c00',
+  critical: '#c92a2a',
+};
 
 export function alertMail(
   message: Message,

@@ -3,14 +3,14 @@
  * customers and models are chosen by others: `<!channel>` would notify everybody. Its limits: 50 blocks, 3,000 characters per text.
  */
 import { shortened } from '../../../platform/shortened-text.ts';
-import type { Message, Section, Tone } from './alert-text.ts';
+import type { AlertSection, AlertTone, Message } from './alert-text.ts';
 
 const textCharsMax = 3_000;
 const fieldsMax = 10;
 const fieldCharsMax = 1_900;
 const sectionsMax = 20;
 
-const icons: Readonly<Record<Tone, string>> = {
+const icons: Readonly<Record<AlertTone, string>> = {
   info: ':information_source:',
   warning: ':warning:',
   critical: ':rotating_light:',
@@ -57,7 +57,7 @@ function markdown(text: string): object {
   return { type: 'mrkdwn', text, verbatim: true };
 }
 
-function listOf({ title, lines }: Section): string {
+function listOf({ title, lines }: AlertSection): string {
   let list = `*${escaped(title, 200)}*`;
   for (const line of lines) {
     const next = `${list}\n• ${escaped(line, 300)}`;

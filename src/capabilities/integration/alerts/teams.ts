@@ -3,7 +3,7 @@
  * received” accepts. Texts of others are in text runs, in which Teams does not read Markdown. A message has at most 28 KB.
  */
 import { shortened } from '../../../platform/shortened-text.ts';
-import type { Fact, Message, Section, Tone } from './alert-text.ts';
+import type { AlertSection, AlertTone, Fact, Message } from './alert-text.ts';
 
 const bytesMax = 28 * 1_000;
 const textCharsMax = 2_000;
@@ -11,7 +11,11 @@ const lineCharsMax = 300;
 const sectionsMax = 10;
 const linesMax = 20;
 
-const colors: Readonly<Record<Tone, string>> = { info: 'Default', warning: 'Warning', critical: 'Attention' };
+const colors: Readonly<Record<AlertTone, string>> = {
+  info: 'Default',
+  warning: 'Warning',
+  critical: 'Attention',
+};
 
 export function teamsBody(message: Message): object {
   const { facts = [], sections = [] } = message;
@@ -27,7 +31,7 @@ export function teamsBody(message: Message): object {
   return body;
 }
 
-function envelope(message: Message, facts: readonly Fact[], sections: readonly Section[]): object {
+function envelope(message: Message, facts: readonly Fact[], sections: readonly AlertSection[]): object {
   const { title, text, tone, page, url, orgName, eventId, eventType } = message;
   return {
     type: 'message',

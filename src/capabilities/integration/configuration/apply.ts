@@ -13,7 +13,7 @@ import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg, findOrgBySlug, lockOrg } from '../../access/orgs/index.ts';
 import type { ChangeRecord } from '../../compliance/audit/index.ts';
 import { countOpenHolds } from '../../insight/ledger/index.ts';
-import { type Creation, type PlannedChange, planSection, type SectionPlan } from './plan.ts';
+import { type Creation, planSection, type ResourceChange, type SectionPlan } from './plan.ts';
 import { type CallContext, errorAt, isNoChange, type RouteCalls } from './route-calls.ts';
 import {
   type AppliedConfiguration,
@@ -143,7 +143,7 @@ async function findTarget(
   return (await findOrgBySlug(tx, slug))?.id;
 }
 
-/** Of two applications that would create the same organization, the second finds it. */
+/** If two requests would create the same organization, the second finds it. */
 async function lockSlug(tx: Transaction, slug: string): Promise<void> {
   await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`configuration of ${slug}`]);
 }
@@ -209,7 +209,7 @@ function withoutNewOrg(plan: SectionPlan): SectionPlan {
     : plan;
 }
 
-function hasMore(change: PlannedChange): boolean {
+function hasMore(change: ResourceChange): boolean {
   return change.action === 'update' && change.changed.on_unsettled !== undefined;
 }
 
@@ -230,7 +230,7 @@ async function perform(
   { calls }: ApplyDependencies,
   tx: Transaction,
   { context, orgId, force }: PerformContext,
-  planned: PlannedChange,
+  planned: ResourceChange,
 ): Promise<Performed | undefined> {
   const call = callOf(planned, force);
   const path = planned.action === 'delete' ? planned.section.name : planned.path;
@@ -249,7 +249,7 @@ async function perform(
   return performed(planned.resource.id, call, body, changes);
 }
 
-function hasChangedSecret({ section, changed }: Extract<PlannedChange, { action: 'update' }>): boolean {
+function hasChangedSecret({ section, changed }: Extract<ResourceChange, { action: 'update' }>): boolean {
   return (section.secretFields ?? []).some((field) => changed[field] !== undefined);
 }
 
@@ -267,7 +267,7 @@ function performed(
   };
 }
 
-function callOf(planned: PlannedChange, force: boolean): RouteCall {
+function callOf(planned: ResourceChange, force: boolean): RouteCall {
   const { section } = planned;
   switch (planned.action) {
     case 'create':
@@ -298,7 +298,7 @@ async function inPlace<Result>(path: string, name: string, work: () => Promise<R
   }
 }
 
-function viewChange(planned: PlannedChange, id: string): PlannedChangeView {
+function viewChange(planned: ResourceChange, id: string): PlannedChangeView {
   const { action, section, name } = planned;
   const fields =
     planned.action === 'delete'
@@ -307,7 +307,7 @@ function viewChange(planned: PlannedChange, id: string): PlannedChangeView {
   return { action, section: section.name, label: section.label, name, id, fields };
 }
 
-function endedLimits(planned: PlannedChange): readonly string[] {
+function endedLimits(planned: ResourceChange): readonly string[] {
   switch (planned.action) {
     case 'delete':
       return planned.resource.limitIds ?? [];

@@ -4,7 +4,7 @@ import { type TestAnswer, useOrgPerTest, useWorld } from '../../../../test/harne
 import { limitsVersion, refusalOf } from '../../../../test/support/limits.ts';
 import { isCitus } from '../../../../test/support/test-database.ts';
 import { alertEvents } from '../../../contract/alert-events.ts';
-import { type Scope, scopes } from '../../../contract/scopes.ts';
+import { type KeyScope, scopes } from '../../../contract/scopes.ts';
 import { Configuration } from './schema.ts';
 
 const world = useWorld({ SVC_SMTP_URL: 'smtp://localhost:9', SVC_SMTP_FROM: 'purser@example.com' });
@@ -804,7 +804,7 @@ describe('names', () => {
 });
 
 describe('access', () => {
-  const keyWith = async (role: 'viewer' | 'admin' | 'owner', granted: readonly Scope[]) =>
+  const keyWith = async (role: 'viewer' | 'admin' | 'owner', granted: readonly KeyScope[]) =>
     (await world.mintKey(org, role, granted)).secret;
 
   test('each change needs the scope and the role of its own route', async () => {

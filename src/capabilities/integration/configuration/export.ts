@@ -9,10 +9,10 @@ import { groupBy } from './group-by.ts';
 import { identity } from './plan.ts';
 import type { CallContext, RouteCalls } from './route-calls.ts';
 import { type Configuration, configurationVersion, type ExportedConfiguration } from './schema.ts';
-import type { Fields, LoadContext, Resource, Section } from './section.ts';
+import type { Fields, FileSection, LoadContext, Resource } from './section.ts';
 import { sections } from './sections.ts';
 
-export interface ExportDependencies {
+export interface ConfigurationExportDependencies {
   readonly db: Database;
   readonly secrets: Secrets;
   readonly calls: RouteCalls;
@@ -20,7 +20,7 @@ export interface ExportDependencies {
 
 /** Reads all sections in one snapshot, so that no application of another configuration is exported by half. */
 export function exportConfiguration(
-  deps: ExportDependencies,
+  deps: ConfigurationExportDependencies,
   context: CallContext,
   orgId: string,
 ): Promise<ExportedConfiguration> {
@@ -32,7 +32,7 @@ export function exportConfiguration(
 
 async function exportFrom(
   db: Queryable,
-  { secrets, calls }: ExportDependencies,
+  { secrets, calls }: ConfigurationExportDependencies,
   context: CallContext,
   orgId: string,
 ): Promise<ExportedConfiguration> {
@@ -53,7 +53,7 @@ async function exportFrom(
   return { org_id: orgId, configuration: exported as Configuration, omitted };
 }
 
-function missingAccess(calls: RouteCalls, context: CallContext, section: Section): string | undefined {
+function missingAccess(calls: RouteCalls, context: CallContext, section: FileSection): string | undefined {
   try {
     calls.checkAccess(context, section.exportRoute ?? section.readRoute);
     return undefined;
@@ -65,7 +65,7 @@ function missingAccess(calls: RouteCalls, context: CallContext, section: Section
   }
 }
 
-async function exportSection(section: Section, load: LoadContext): Promise<object> {
+async function exportSection(section: FileSection, load: LoadContext): Promise<object> {
   const resources = (await section.load(load)).filter((resource) => isExported(section, resource));
   if (resources.length === 0) {
     return {};
@@ -87,7 +87,7 @@ async function exportSection(section: Section, load: LoadContext): Promise<objec
 }
 
 /** A resource that always exists is exported if it was changed. */
-function isExported(section: Section, { fields }: Resource): boolean {
+function isExported(section: FileSection, { fields }: Resource): boolean {
   if (section.shape === 'list') {
     const untouched = untouchedDetector(fields.kind);
     const keyed = section.key.every((field) => fields[field] != null);
@@ -101,7 +101,7 @@ function hasValues(fields: Fields, values: object): boolean {
 }
 
 /** Null is left out where the field has no other default: in a file it would mean the same as no line. */
-function withoutDefaults(section: Section, fields: Fields): Fields {
+function withoutDefaults(section: FileSection, fields: Fields): Fields {
   const defaults = untouchedDetector(fields.kind) === undefined ? section.defaults : {};
   return Object.fromEntries(
     Object.entries(fields).filter(([field, value]) => !isSameValue(field, value, defaults[field] ?? null)),

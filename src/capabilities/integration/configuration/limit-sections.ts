@@ -6,7 +6,7 @@ import { findLimits } from '../../../ledger/limits/limits.ts';
 import { viewBudget } from '../../spend/budgets/index.ts';
 import { readChainBudget } from '../../spend/chains/index.ts';
 import { viewCustomerLimit } from '../../spend/customers/index.ts';
-import { type PolicyView, policyIdentity, readRateLimits } from '../../spend/rate-limits/index.ts';
+import { policyIdentity, type RatePolicyView, readRateLimits } from '../../spend/rate-limits/index.ts';
 import { viewSpendCap } from '../../spend/spend-caps/index.ts';
 import { type Fields, type ListSection, pick, type Resource, type SingleSection } from './section.ts';
 
@@ -110,7 +110,7 @@ export const chainBudget: SingleSection = {
     ),
 };
 
-type Policy = Pick<PolicyView, 'name' | 'kind' | 'unit' | 'match'> & Fields;
+type Policy = Pick<RatePolicyView, 'name' | 'kind' | 'unit' | 'match'> & Fields;
 
 interface RateLimitsResource extends Resource {
   /** The ids of the policies by their identity. */

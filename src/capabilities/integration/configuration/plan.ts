@@ -3,10 +3,17 @@ import type { FieldError } from '../../../contract/errors.ts';
 import { canonicalJson } from '../../../platform/canonical-json.ts';
 import { differences, type FieldChange, isSameValue } from './compare.ts';
 import { groupBy } from './group-by.ts';
-import { completeItem, type Fields, type ListSection, pick, type Resource, type Section } from './section.ts';
+import {
+  completeItem,
+  type Fields,
+  type FileSection,
+  type ListSection,
+  pick,
+  type Resource,
+} from './section.ts';
 
 interface Step {
-  readonly section: Section;
+  readonly section: FileSection;
   /** Name of the resource in a plan. */
   readonly name: string;
 }
@@ -35,18 +42,18 @@ export interface Deletion extends Step {
   readonly resource: Resource;
 }
 
-export type PlannedChange = Creation | Update | Deletion;
+export type ResourceChange = Creation | Update | Deletion;
 
 export interface SectionPlan {
-  readonly section: Section;
-  readonly changes: readonly PlannedChange[];
+  readonly section: FileSection;
+  readonly changes: readonly ResourceChange[];
   readonly unchanged: number;
   /** Resources that the file does not have, and that are not deleted. */
   readonly notInFile: readonly { readonly name: string; readonly resource: Resource }[];
   readonly fieldErrors: readonly FieldError[];
 }
 
-export interface PlanOptions {
+export interface SectionPlanOptions {
   readonly prune: boolean;
   /** Items whose resource has ended by itself. */
   readonly ended: readonly Fields[] | undefined;
@@ -60,10 +67,10 @@ interface Item {
 
 /** `given` is the value of the section in the file. */
 export function planSection(
-  section: Section,
+  section: FileSection,
   given: unknown,
   resources: readonly Resource[],
-  options: PlanOptions,
+  options: SectionPlanOptions,
 ): SectionPlan {
   const ended = new Set(options.ended);
   const items: Item[] =
@@ -103,9 +110,9 @@ export function planSection(
 
 /** Returns the change that the item needs; undefined if it needs none. */
 function planItem(
-  section: Section,
+  section: FileSection,
   { path, item, hasEnded, resource }: Item & { readonly resource: Resource | undefined },
-  options: PlanOptions,
+  options: SectionPlanOptions,
   fieldErrors: FieldError[],
 ): Creation | Update | undefined {
   const wanted = completeItem(section, item, resource, options);
@@ -143,23 +150,23 @@ function planItem(
   return { action: 'update', ...step, resource, changed, wanted, fieldChanges };
 }
 
-function fixedAdvice({ shape, label }: Section): string {
+function fixedAdvice({ shape, label }: FileSection): string {
   return shape === 'list' ? `Use another name for a new ${label}.` : 'Change it with the API.';
 }
 
 const hidden = '(secret)';
 
-function isSecret({ secretFields }: Section, field: string): boolean {
+function isSecret({ secretFields }: FileSection, field: string): boolean {
   return secretFields?.includes(field) === true;
 }
 
-function isChanged(section: Section, resource: Resource, field: string, value: unknown): boolean {
+function isChanged(section: FileSection, resource: Resource, field: string, value: unknown): boolean {
   return isSecret(section, field)
     ? resource.isStoredSecret?.(field, String(value)) !== true
     : !isSameValue(field, resource.fields[field] ?? null, value ?? null);
 }
 
-function createdFields(section: Section, item: Fields): FieldChange[] {
+function createdFields(section: FileSection, item: Fields): FieldChange[] {
   return Object.entries(shownOf(section, item)).map(([field, value]) => ({
     field,
     before: null,
@@ -168,12 +175,12 @@ function createdFields(section: Section, item: Fields): FieldChange[] {
 }
 
 /** The name that a plan shows: the values of the key. */
-export function resourceName(section: Section, fields: Fields): string {
+export function resourceName(section: FileSection, fields: Fields): string {
   const shown = shownOf(section, fields);
   return section.shape === 'single' ? '' : section.key.map((field) => String(shown[field] ?? '')).join(' ');
 }
 
-function shownOf(section: Section, fields: Fields): Fields {
+function shownOf(section: FileSection, fields: Fields): Fields {
   return section.shown?.(fields) ?? fields;
 }
 

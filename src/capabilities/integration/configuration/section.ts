@@ -104,11 +104,11 @@ export interface SingleSection extends CommonSection {
   readonly shape: 'single';
 }
 
-export type Section = ListSection | SingleSection;
+export type FileSection = ListSection | SingleSection;
 
 /** Returns the wanted fields of an item. */
 export function completeItem(
-  section: Section,
+  section: FileSection,
   item: Fields,
   current: Resource | undefined,
   options: CompleteOptions,

@@ -6,10 +6,10 @@ import { policies, routingPolicy, safetyDetectors } from './governance-sections.
 import { budgets, chainBudget, customerLimits, rateLimits, spendCap } from './limit-sections.ts';
 import { org, retentionPolicy } from './org-sections.ts';
 import { prices, unpricedModels } from './price-sections.ts';
-import type { Section } from './section.ts';
+import type { FileSection } from './section.ts';
 import { emailSubscriptions, webhooks } from './subscription-sections.ts';
 
-export const sections: readonly Section[] = [
+export const sections: readonly FileSection[] = [
   org,
   budgets,
   spendCap,

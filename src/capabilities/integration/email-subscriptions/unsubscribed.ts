@@ -1,7 +1,7 @@
 /** Addresses that want no alerts of an organization any more. They get none, whatever subscription names them. */
 import type { Queryable } from '../../../platform/db/database.ts';
 
-export interface Address {
+export interface OrgRecipient {
   readonly orgId: string;
   readonly recipient: string;
 }
@@ -9,7 +9,7 @@ export interface Address {
 /** Returns false if the address has unsubscribed before. */
 export async function addUnsubscribed(
   tx: Queryable,
-  { orgId, recipient }: Address,
+  { orgId, recipient }: OrgRecipient,
   now: Date,
 ): Promise<boolean> {
   const added = await tx.query(
@@ -21,7 +21,10 @@ export async function addUnsubscribed(
 }
 
 /** Returns false if the address has not unsubscribed. */
-export async function removeUnsubscribed(tx: Queryable, { orgId, recipient }: Address): Promise<boolean> {
+export async function removeUnsubscribed(
+  tx: Queryable,
+  { orgId, recipient }: OrgRecipient,
+): Promise<boolean> {
   const removed = await tx.query(
     'DELETE FROM unsubscribed_recipients WHERE org_id = $1 AND address = $2 RETURNING 1 AS one',
     [orgId, recipient],
@@ -29,7 +32,7 @@ export async function removeUnsubscribed(tx: Queryable, { orgId, recipient }: Ad
   return removed.length > 0;
 }
 
-export async function hasUnsubscribed(db: Queryable, { orgId, recipient }: Address): Promise<boolean> {
+export async function hasUnsubscribed(db: Queryable, { orgId, recipient }: OrgRecipient): Promise<boolean> {
   const found = await db.query(
     'SELECT 1 AS one FROM unsubscribed_recipients WHERE org_id = $1 AND address = $2',
     [orgId, recipient],

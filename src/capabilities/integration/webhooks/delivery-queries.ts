@@ -23,7 +23,7 @@ export interface DeliveryRow {
   readonly attempts: readonly StoredAttempt[];
   readonly created_at: Date;
   readonly ended_at: Date | null;
-  /** Of an e-mail. */
+  /** The address of an e-mail. */
   readonly recipient: string | null;
 }
 
@@ -102,7 +102,7 @@ export async function selectDue(
 }
 
 /** Result of an attempt. */
-export interface Outcome extends SubscriptionQueue {
+export interface DeliveryOutcome extends SubscriptionQueue {
   /** The state of the delivery when it was read. */
   readonly delivery: Pick<DueDelivery, 'id' | 'attempt_count' | 'due_at'>;
   readonly state: DeliveryState;
@@ -117,7 +117,7 @@ export interface Outcome extends SubscriptionQueue {
  * Writes the outcomes. A delivery that was ended or requeued in the meantime keeps that state; the attempt is recorded
  * anyway. Idempotent, because a write is repeated if it is unknown whether it was committed.
  */
-export async function recordOutcomes(tx: Queryable, outcomes: readonly Outcome[]): Promise<void> {
+export async function recordOutcomes(tx: Queryable, outcomes: readonly DeliveryOutcome[]): Promise<void> {
   const isAsRead = "(d.state = 'waiting' AND d.attempt_count = r.attempt_count AND d.due_at = r.was_due_at)";
   await tx.query(
     `UPDATE webhook_deliveries d

@@ -3,7 +3,7 @@
 import type { Event } from './message.ts';
 import { messageOf, payloadOf } from './message.ts';
 import type { Sender } from './sender.ts';
-import type { Attempt, Transport } from './transport.ts';
+import type { DeliveryAttempt, Transport } from './transport.ts';
 
 /** Builds the bodies that people read. */
 export interface ChatMessages {
@@ -28,7 +28,7 @@ export function createHttpTransport({
   return {
     channel: 'http',
     attempts,
-    async send({ receiver, event, at }: Attempt) {
+    async send({ receiver, event, at }: DeliveryAttempt) {
       const { format } = receiver;
       const body =
         format === 'slack' || format === 'teams' ? await chat.body(format, event) : payloadOf(event);

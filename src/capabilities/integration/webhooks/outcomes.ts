@@ -1,7 +1,7 @@
 /** Decides what happens to a delivery after an attempt: delivered, retried later, or failed. */
 
 import type { Answer } from './answer.ts';
-import type { DueDelivery, Outcome } from './delivery-queries.ts';
+import type { DeliveryOutcome, DueDelivery } from './delivery-queries.ts';
 import { nextAttemptAt } from './retries.ts';
 import type { SubscriptionQueue } from './subscription-queues.ts';
 
@@ -11,7 +11,7 @@ export function outcomeOf(
   at: Date,
   answer: Answer,
   random: () => number,
-): Outcome {
+): DeliveryOutcome {
   const { status, error, latencyMs, response, retryAfter, isRejected = false } = answer;
   const arrived = status !== null && status >= 200 && status < 300;
   const attempts = delivery.attempt_count + 1;
@@ -30,6 +30,6 @@ export function outcomeOf(
 }
 
 /** Outcome of a delivery whose event was deleted, or whose org was removed. */
-export function eventGone(queue: SubscriptionQueue, delivery: DueDelivery, at: Date): Outcome {
+export function eventGone(queue: SubscriptionQueue, delivery: DueDelivery, at: Date): DeliveryOutcome {
   return { ...queue, delivery, state: 'failed', failure: 'event_gone', due_at: null, attempt: null, at };
 }

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 import { subscribe } from '../../../../test/support/webhooks.ts';
 import { createLog } from '../../../platform/log.ts';
-import type { Outcome } from './delivery-queries.ts';
+import type { DeliveryOutcome } from './delivery-queries.ts';
 import { createRecorder, type OnFailing } from './recorder.ts';
 
 const world = useWorld({ SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS: 'true' });
@@ -20,10 +20,10 @@ afterEach(() => void process.off('unhandledRejection', noteUnhandled));
 const recorderOf = (onFailing: OnFailing = async () => undefined) =>
   createRecorder(world.db, createLog('silent'), onFailing);
 
-async function outcomeFor(org: TestOrg, response: string | null): Promise<Outcome> {
+async function outcomeFor(org: TestOrg, response: string | null): Promise<DeliveryOutcome> {
   const id = await subscribe(world, org, 'http://127.0.0.1:1/');
   await world.request('POST', `/v1/orgs/${org.id}/webhooks/${id}/test`, { key: org.ownerKey });
-  const [delivery] = await world.db.query<Outcome['delivery']>(
+  const [delivery] = await world.db.query<DeliveryOutcome['delivery']>(
     'SELECT id, attempt_count, due_at FROM webhook_deliveries WHERE org_id = $1 AND subscription_id = $2',
     [org.id, id],
   );
@@ -43,7 +43,7 @@ async function outcomeFor(org: TestOrg, response: string | null): Promise<Outcom
   };
 }
 
-async function attemptsOf({ org_id, subscription_id }: Outcome): Promise<number | undefined> {
+async function attemptsOf({ org_id, subscription_id }: DeliveryOutcome): Promise<number | undefined> {
   const [row] = await world.db.query<{ attempt_count: number }>(
     'SELECT attempt_count FROM webhook_deliveries WHERE org_id = $1 AND subscription_id = $2',
     [org_id, subscription_id],

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Log } from '../../../platform/log.ts';
 import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
-import { type Outcome, recordOutcomes } from './delivery-queries.ts';
+import { type DeliveryOutcome, recordOutcomes } from './delivery-queries.ts';
 import { noteOutcomes, type SubscriptionQueue } from './subscription-queues.ts';
 
 const gatherMs = 20;
@@ -16,7 +16,7 @@ const retryMs = 250;
 
 export interface Recorder {
   /** Resolves once the outcome is written. */
-  add(outcome: Outcome): Promise<void>;
+  add(outcome: DeliveryOutcome): Promise<void>;
   /** Drops outcomes that wait for the database. */
   stop(): void;
 }
@@ -29,7 +29,7 @@ interface FailingQueue extends SubscriptionQueue {
 export type OnFailing = (failing: FailingQueue, at: Date) => Promise<void>;
 
 interface Waiting {
-  readonly outcome: Outcome;
+  readonly outcome: DeliveryOutcome;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -101,7 +101,9 @@ export function createRecorder(db: Database, log: Log, onFailing: OnFailing): Re
     }
   }
 
-  function write(outcomes: readonly Outcome[]): Promise<{ failing: readonly FailingQueue[]; at: Date }> {
+  function write(
+    outcomes: readonly DeliveryOutcome[],
+  ): Promise<{ failing: readonly FailingQueue[]; at: Date }> {
     const at = new Date(Math.max(...outcomes.map((outcome) => outcome.at.getTime())));
     return db.transaction(async (tx) => {
       await recordOutcomes(tx, outcomes);

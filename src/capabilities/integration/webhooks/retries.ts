@@ -10,7 +10,7 @@ const jitter = 0.1;
 /** Maximum `Retry-After` that is honored. */
 const retryAfterSecondsMax = 86_400;
 
-export interface FailedAttempt {
+export interface FailedDelivery {
   /** Number of attempts, including this one. */
   readonly attempts: number;
   readonly at: Date;
@@ -20,7 +20,7 @@ export interface FailedAttempt {
 
 /** Returns undefined if that was the last attempt. */
 export function nextAttemptAt(
-  { attempts, at, retryAfter }: FailedAttempt,
+  { attempts, at, retryAfter }: FailedDelivery,
   random: () => number,
 ): Date | undefined {
   const delaySeconds = attemptDelaysSeconds[attempts];

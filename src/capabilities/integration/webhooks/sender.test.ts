@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/webhook-receiver.ts';
 import { isPublicAddress } from '../../../platform/outbound/addresses.ts';
-import { type Address, checkedLookup } from '../../../platform/outbound/checked-lookup.ts';
+import { checkedLookup, type ResolvedAddress } from '../../../platform/outbound/checked-lookup.ts';
 import { createSender, type Sender, type SenderOptions } from './sender.ts';
 
 /** Total timeout of attempts that must time out. */
@@ -122,7 +122,7 @@ describe('checks the address when connecting', () => {
   test('a name that resolves to another address the second time', async () => {
     let asked = 0;
     // Like a DNS rebinding attack: a public address for the check, a private one for the connection.
-    const resolve = async (): Promise<Address[]> => {
+    const resolve = async (): Promise<ResolvedAddress[]> => {
       asked += 1;
       return [{ address: asked === 1 ? '8.8.8.8' : '127.0.0.1', family: 4 }];
     };

@@ -6,7 +6,7 @@ import type { Channel } from './queries.ts';
 import type { Receiver } from './receivers.ts';
 import type { SubscriptionQueue } from './subscription-queues.ts';
 
-export interface Attempt {
+export interface DeliveryAttempt {
   readonly receiver: Receiver;
   readonly event: Event;
   readonly delivery: Pick<DueDelivery, 'id' | 'recipient'> & Pick<SubscriptionQueue, 'subscription_id'>;
@@ -17,7 +17,7 @@ export interface Transport {
   readonly channel: Channel;
   /** Maximum number of concurrent attempts, and of those to slow receivers. */
   readonly attempts: { readonly overall: number; readonly slow: number };
-  send(attempt: Attempt): Promise<Answer>;
+  send(attempt: DeliveryAttempt): Promise<Answer>;
   /** Aborts attempts in flight, if that is possible; new ones fail. */
   close(): void;
 }

@@ -46,7 +46,7 @@ export interface PlannedModel {
   readonly rates: readonly RateDifference[];
 }
 
-export interface PlanOptions {
+export interface PriceUpdateOptions {
   /** Rates that the list does not have are kept. */
   readonly keepsMissingRates: boolean;
   /** Large changes are applied instead of waiting. */
@@ -62,7 +62,7 @@ export interface PlanOptions {
 export function planUpdate(
   entries: readonly ListEntry[],
   prices: ListPrices,
-  options: PlanOptions,
+  options: PriceUpdateOptions,
 ): PlannedModel[] {
   const planned = new Map<string, PlannedModel>();
   const followers = entries.filter(
@@ -88,7 +88,7 @@ export function planUpdate(
 function planModel(
   listed: ListEntry,
   prices: ListPrices,
-  options: PlanOptions,
+  options: PriceUpdateOptions,
   afterUpdate: (row: ModelPriceRow) => PriceForm,
 ): PlannedModel {
   const own = prices.exact(listed.model);

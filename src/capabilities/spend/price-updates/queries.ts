@@ -94,7 +94,7 @@ export async function supersedeChanges(
   );
 }
 
-export interface Decision {
+export interface PriceUpdateDecision {
   readonly status: 'approved' | 'rejected';
   readonly now: Date;
   readonly by: string;
@@ -105,7 +105,7 @@ export interface Decision {
 export async function decidePriceChange(
   tx: Queryable,
   changeId: string,
-  decision: Decision,
+  decision: PriceUpdateDecision,
 ): Promise<PriceChangeRow> {
   const [row] = await tx.query<PriceChangeRow>(
     `UPDATE price_changes SET status = $2, decided_at = $3, decided_by = $4, decision_reason = $5, price_version = $6

@@ -1,4 +1,4 @@
 export { policyIdentity } from './policies.ts';
 export { readRateLimits } from './rate-limits.ts';
 export { rateLimitRoutes } from './routes.ts';
-export { type PolicyView, PutRateLimits } from './schema.ts';
+export { PutRateLimits, type RatePolicyView } from './schema.ts';

@@ -6,18 +6,18 @@ import { formatUsd } from '../../../kernel/money.ts';
 import { nanosOf, viewTimes } from '../../../ledger/limits/limit-fields.ts';
 import { isConcurrency, type LimitRow } from '../../../ledger/limits/limits.ts';
 import { canonicalJson } from '../../../platform/canonical-json.ts';
-import type { PolicyView, PutPolicy } from './schema.ts';
+import type { PutPolicy, RatePolicyView } from './schema.ts';
 
 export type PolicyColumns = Pick<
   LimitRow,
   'kind' | 'name' | 'unit' | 'match' | 'window_seconds' | 'capacity' | 'burst'
 >;
 
-export function viewPolicy(row: LimitRow): PolicyView {
+export function viewPolicy(row: LimitRow): RatePolicyView {
   return {
     id: row.id,
     name: row.name ?? '',
-    match: row.match as PolicyView['match'],
+    match: row.match as RatePolicyView['match'],
     unit: isConcurrency(row) ? 'concurrent' : row.unit,
     limit: inUnit(row, row.capacity),
     window_seconds: row.window_seconds ?? 0,

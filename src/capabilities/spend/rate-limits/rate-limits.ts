@@ -15,7 +15,7 @@ import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { PageOf } from '../../../platform/http/routes/list.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { checkPolicies, type PolicyColumns, policyColumns, policyIdentity, viewPolicy } from './policies.ts';
-import { type PolicyFilters, type PutRateLimits, policySorts, type RateLimitsView } from './schema.ts';
+import { type PutRateLimits, policySorts, type RateLimitsView, type RatePolicyFilters } from './schema.ts';
 
 const policyKinds = ['rate', 'quota'] as const satisfies LimitKind[];
 
@@ -87,7 +87,7 @@ async function upsertReadRpm(tx: Transaction, orgId: string, readRpm: number | n
 export async function listPolicies(
   db: Queryable,
   orgId: string,
-  query: PolicyFilters,
+  query: RatePolicyFilters,
 ): Promise<PageOf<LimitRow>> {
   return listLimits(db, {
     orgId,

@@ -5,7 +5,7 @@ import { bodyLimits, type Route, read, write } from '../../../platform/http/rout
 import type { Ids } from '../../../platform/ids.ts';
 import { viewPolicy } from './policies.ts';
 import { findReadRpm, listPolicies, putRateLimits, readRateLimits } from './rate-limits.ts';
-import { OwnPoliciesView, PolicyFilters, PutRateLimits, RateLimitsView } from './schema.ts';
+import { OwnPoliciesView, PutRateLimits, RateLimitsView, RatePolicyFilters } from './schema.ts';
 
 export interface RateLimitDependencies {
   readonly db: Database;
@@ -50,7 +50,7 @@ export function rateLimitRoutes({ db, ids, readLimitPerMinute }: RateLimitDepend
       path: '/v1/orgs/{id}/rate-limit-policies',
       summary: "List the organization's rate-limit policies",
       access: { kind: 'org', scope: 'budgets:read', role: 'viewer' },
-      query: PolicyFilters,
+      query: RatePolicyFilters,
       response: OwnPoliciesView,
       async handler({ params, query }) {
         const { data, next_cursor } = await listPolicies(db, params.id, query);

@@ -64,7 +64,7 @@ const policy = {
   ),
 };
 
-export const PolicyView = closed({
+export const RatePolicyView = closed({
   id,
   ...policy,
   window_seconds: Type.Integer({
@@ -76,7 +76,7 @@ export const PolicyView = closed({
   burst,
   ...viewedTimes,
 });
-export type PolicyView = Static<typeof PolicyView>;
+export type RatePolicyView = Static<typeof RatePolicyView>;
 
 const PutPolicy = closed({
   ...policy,
@@ -101,12 +101,12 @@ const readRpm = nullable(
   }),
 );
 
-export const RateLimitsView = closed({ read_rpm: readRpm, policies: Type.Array(PolicyView) });
+export const RateLimitsView = closed({ read_rpm: readRpm, policies: Type.Array(RatePolicyView) });
 export type RateLimitsView = Static<typeof RateLimitsView>;
 
 /** The org's own view: with the read limit in force, which may be the default of the deployment. */
 export const OwnPoliciesView = closed({
-  ...page(PolicyView).properties,
+  ...page(RatePolicyView).properties,
   read_rpm: nullable(
     Type.Integer({
       minimum: 1,
@@ -123,8 +123,8 @@ export const PutRateLimits = closed({
 export type PutRateLimits = Static<typeof PutRateLimits>;
 
 export const policySorts = { created_at: 'timestamptz', name: 'text' } as const;
-export const PolicyFilters = listParameters(policySorts, {
+export const RatePolicyFilters = listParameters(policySorts, {
   kind: Type.Optional(choice(policyKinds)),
   unit: Type.Optional(choice(limitUnits)),
 });
-export type PolicyFilters = Static<typeof PolicyFilters>;
+export type RatePolicyFilters = Static<typeof RatePolicyFilters>;

@@ -4,7 +4,7 @@ import { decisionCounts } from '../../../ledger/metrics.ts';
 import { needsAdmission, type Posting } from '../../../ledger/posting.ts';
 import { hasRun } from '../../../ledger/postings/ledger-writes.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
-import { type Attempt, attemptFrom } from '../../governance/policies/index.ts';
+import { attemptFrom, type PolicyInput } from '../../governance/policies/index.ts';
 import type { RunDependencies } from './dependencies.ts';
 import type { RunDraft } from './queries.ts';
 
@@ -57,7 +57,11 @@ function counted(error: ApiError): ApiError {
   return error;
 }
 
-function attemptOf({ scope, amounts, usage, run }: Posting<RunDraft>, caller: Caller, now: Date): Attempt {
+function attemptOf(
+  { scope, amounts, usage, run }: Posting<RunDraft>,
+  caller: Caller,
+  now: Date,
+): PolicyInput {
   return attemptFrom(scope, {
     model: run.model,
     key_id: caller.keyId,

@@ -3,7 +3,7 @@ import { apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import { needsAdmission, type Posting } from '../../../ledger/posting.ts';
 import type { Inspected, Safety } from '../../governance/safety/index.ts';
-import type { Contents } from './content-storage.ts';
+import type { PostingContents } from './content-storage.ts';
 import type { RunDraft } from './queries.ts';
 
 /**
@@ -14,7 +14,7 @@ export async function checkSafety(
   safety: Safety,
   orgId: string,
   postings: readonly Posting<RunDraft>[],
-  { bulk, contents }: { readonly bulk: boolean; readonly contents: Contents },
+  { bulk, contents }: { readonly bulk: boolean; readonly contents: PostingContents },
 ): Promise<readonly Posting<RunDraft>[]> {
   const inspected = await safety.inspect(
     orgId,

@@ -3,7 +3,7 @@ import type { Posting } from '../../../ledger/posting.ts';
 import type { RunDraft } from './queries.ts';
 
 /** The content of each posting of a group; undefined for runs without content. */
-export type Contents = readonly (string | undefined)[];
+export type PostingContents = readonly (string | undefined)[];
 
 export interface ContentStorage {
   areKept(orgId: string): boolean | Promise<boolean>;
@@ -12,7 +12,7 @@ export interface ContentStorage {
 }
 
 /** Most requests have no content, and then the steps that handle content are skipped. */
-export function hasContent(contents: Contents | undefined): contents is Contents {
+export function hasContent(contents: PostingContents | undefined): contents is PostingContents {
   return contents?.some((content) => content !== undefined) === true;
 }
 
@@ -21,7 +21,7 @@ export async function attachContents(
   storage: ContentStorage,
   orgId: string,
   postings: readonly Posting<RunDraft>[],
-  contents: Contents,
+  contents: PostingContents,
 ): Promise<readonly Posting<RunDraft>[]> {
   if (!(await storage.areKept(orgId))) {
     return postings;

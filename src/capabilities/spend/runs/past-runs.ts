@@ -5,7 +5,7 @@ import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { findEnds } from '../../../ledger/postings/ledger-writes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { rolesOf } from '../../access/keys/index.ts';
-import { attemptFrom, type PastRun } from '../../governance/policies/index.ts';
+import { attemptFrom, type SimulatedRun } from '../../governance/policies/index.ts';
 import { latestRuns } from './queries.ts';
 
 interface PastRunDependencies {
@@ -17,7 +17,7 @@ export async function lastRuns(
   { db, ledger }: PastRunDependencies,
   orgId: string,
   limit: number,
-): Promise<PastRun[]> {
+): Promise<SimulatedRun[]> {
   const runs = await latestRuns(db, orgId, limit);
   const roles = await rolesOf(db, orgId, [...new Set(runs.map(({ key_id }) => key_id))]);
   const held = await heldAmounts(

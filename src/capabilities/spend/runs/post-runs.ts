@@ -1,7 +1,7 @@
 import { decisionCounts } from '../../../ledger/metrics.ts';
 import { needsAdmission, type Outcome, type Posting } from '../../../ledger/posting.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import type { Contents } from './content-storage.ts';
+import type { PostingContents } from './content-storage.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import { type PostingContext, postingSteps } from './posting-steps.ts';
 import type { RunDraft } from './queries.ts';
@@ -9,7 +9,7 @@ import { type OnUndoError, runSteps } from './step-runner.ts';
 
 export interface PostRunsOptions<View> {
   readonly bulk: boolean;
-  readonly contents?: Contents;
+  readonly contents?: PostingContents;
   /** Builds the response from the outcomes, which are in the order of the postings. */
   respond(db: Queryable, outcomes: readonly Outcome<RunDraft>[]): Promise<View>;
   /** Records the change in the transaction that posts the runs. */

@@ -16,7 +16,7 @@ import type { RateDebit } from '../../../platform/rates/rate-limiter.ts';
 import { checkPolicies, type PolicyCheckResult } from './check-policies.ts';
 import { takeRates, takeRatesUpTo } from './check-rates.ts';
 import { checkSafety } from './check-safety.ts';
-import { attachContents, type Contents, hasContent } from './content-storage.ts';
+import { attachContents, hasContent, type PostingContents } from './content-storage.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import type { RunDraft } from './queries.ts';
 import type { Step } from './step-runner.ts';
@@ -29,7 +29,7 @@ export interface PostingContext {
   readonly bulk: boolean;
   /** Number of postings that need admission. The others use an existing hold, record or correct. */
   readonly admissions: number;
-  readonly contents: Contents | undefined;
+  readonly contents: PostingContents | undefined;
   /** False if the content is checked but not stored. */
   readonly keepsContent: boolean;
   /** Stores the response of an idempotent request in the transaction that posts the runs. */
@@ -98,7 +98,7 @@ const safety: PostingStep = {
   },
 };
 
-async function checkSafetyOf(context: PostingContext, contents: Contents): Promise<undefined> {
+async function checkSafetyOf(context: PostingContext, contents: PostingContents): Promise<undefined> {
   const { deps, orgId, postings, bulk } = context;
   context.postings = await checkSafety(deps.safety, orgId, postings, { bulk, contents });
 }
@@ -112,7 +112,7 @@ const content: PostingStep = {
   },
 };
 
-async function attachContentsOf(context: PostingContext, contents: Contents): Promise<undefined> {
+async function attachContentsOf(context: PostingContext, contents: PostingContents): Promise<undefined> {
   const { deps, orgId, postings } = context;
   context.postings = await attachContents(deps.contents, orgId, postings, contents);
 }

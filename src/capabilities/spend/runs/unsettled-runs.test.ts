@@ -1,6 +1,7 @@
 /** Holds that expire unsettled in an org with `on_unsettled: post_held`, over HTTP. */
-import { createWorld, engine, type TestOrg, useOrgPerTest, useWorld, type World } from '../../../../test/harness.ts';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 
 const world = useWorld();

@@ -6,7 +6,7 @@ import { shortDate } from '../../format.ts';
 import type { Markup } from '../../html.ts';
 import { fieldName } from '../../limit-names.ts';
 import type { UsageRow } from '../../views.ts';
-import { type Measure, type Sums, spendMeasure } from './usage-measures.ts';
+import { type ChartMeasure, type MeasureSums, spendMeasure } from './usage-measures.ts';
 import { groupValue, type Interval, pointHref, type UsageState, valueHref } from './usage-view.ts';
 
 export type UsageSeries = Responses['usage.series'];
@@ -106,7 +106,7 @@ function summaryOf(
     : `Highest ${by.label.toLowerCase()}: ${by.format(sums[highest] ?? 0)}, ${labels[highest]}.${most}`;
 }
 
-function costOf(measure: Measure, point: Sums | null): number {
+function costOf(measure: ChartMeasure, point: MeasureSums | null): number {
   return point === null ? 0 : ((measure.isSum ? measure : spendMeasure).of(point) ?? 0);
 }
 

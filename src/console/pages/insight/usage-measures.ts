@@ -1,7 +1,7 @@
 /** The measures of usage, for charts and tables. */
 import { count, milliseconds, shortCount, shortUsd, usd } from '../../format.ts';
 
-export interface Sums {
+export interface MeasureSums {
   readonly runs: number;
   readonly failed_runs: number;
   readonly input_tokens: number;
@@ -11,13 +11,13 @@ export interface Sums {
   readonly latency_p95_ms?: number | null;
 }
 
-export interface Measure {
+export interface ChartMeasure {
   readonly name: string;
   readonly label: string;
   /** True if the values of parts add up to that of the whole, so that they can be stacked. */
   readonly isSum: boolean;
   /** Returns null if there is no value, such as a share of no runs. */
-  of(sums: Sums): number | null;
+  of(sums: MeasureSums): number | null;
   format(value: number): string;
   formatTick(value: number): string;
 }
@@ -27,7 +27,7 @@ const whole = { format: count, formatTick: shortCount };
 const share = (value: number) => `${(value * 100).toFixed(1)}%`;
 const seconds = (value: number) => milliseconds(Math.round(value));
 
-export const spendMeasure: Measure = {
+export const spendMeasure: ChartMeasure = {
   name: 'spend',
   label: 'Spend',
   isSum: true,
@@ -35,7 +35,7 @@ export const spendMeasure: Measure = {
   ...money,
 };
 
-export const measures: readonly Measure[] = [
+export const measures: readonly ChartMeasure[] = [
   spendMeasure,
   { name: 'runs', label: 'Runs', isSum: true, of: ({ runs }) => runs, ...whole },
   { name: 'tokens', label: 'Tokens', isSum: true, of: tokensOf, ...whole },
@@ -66,20 +66,20 @@ export const measures: readonly Measure[] = [
   },
 ];
 
-export function measureOf(name: string | null): Measure {
+export function measureOf(name: string | null): ChartMeasure {
   return measures.find((one) => one.name === name) ?? spendMeasure;
 }
 
-export function tokensOf({ input_tokens, output_tokens }: Sums): number {
+export function tokensOf({ input_tokens, output_tokens }: MeasureSums): number {
   return input_tokens + output_tokens;
 }
 
-export function costPerRun({ cost_usd, runs }: Sums): number | null {
+export function costPerRun({ cost_usd, runs }: MeasureSums): number | null {
   return runs === 0 ? null : Number(cost_usd) / runs;
 }
 
 /** Returns the measure of a row, formatted; a dash if it has none. */
-export function measured(measure: Measure, sums: Sums): string {
+export function measured(measure: ChartMeasure, sums: MeasureSums): string {
   const value = measure.of(sums);
   return value === null ? '–' : measure.format(value);
 }

@@ -8,7 +8,7 @@ import { filtersFor, notSet } from '../../run-filters.ts';
 import { type Column, table } from '../../table.ts';
 import type { UsageRow, UsageView } from '../../views.ts';
 import type { NameOf } from './usage-charts.ts';
-import { costPerRun, measured, type Sums, tokensOf } from './usage-measures.ts';
+import { costPerRun, type MeasureSums, measured, tokensOf } from './usage-measures.ts';
 import { groupValue, isInterval, runsHref, type UsageState, valueHref } from './usage-view.ts';
 
 /** Measures that the table always has. */
@@ -112,7 +112,7 @@ export function usageStats({ isCompared }: UsageState, { total }: UsageView): Ma
   const failed = total.failure_rate === null ? 'No runs' : `${shareText(total.failure_rate)} failed`;
   const cached = total.input_tokens === 0 ? undefined : total.cached_input_tokens / total.input_tokens;
   const change = (
-    of: (sums: Sums) => number | null,
+    of: (sums: MeasureSums) => number | null,
     format: (value: number) => string,
     isCost: boolean,
   ): Part => {

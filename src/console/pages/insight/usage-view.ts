@@ -1,10 +1,10 @@
-/** What the usage page shows, read from its address: range, groupings, measure, comparison and filters. */
+/** The view of the usage page, read from its address: range, groupings, measure, comparison and filters. */
 
 import { link } from '../../html.ts';
 import { type Period, periodOf, periodParameters } from '../../periods.ts';
 import { type FieldValue, filtersFor, travellingFilters, usageFields } from '../../run-filters.ts';
 import type { ScreenVisit } from '../../screen.ts';
-import { type Measure, measureOf } from './usage-measures.ts';
+import { type ChartMeasure, measureOf } from './usage-measures.ts';
 
 export const usagePath = '/console/usage';
 const runsPath = '/console/runs';
@@ -23,7 +23,7 @@ export interface UsageState {
   readonly thenBy: string;
   /** The interval that fits the range, which is used unless another is chosen. */
   readonly fittingInterval: Interval;
-  readonly measure: Measure;
+  readonly measure: ChartMeasure;
   readonly isCompared: boolean;
   readonly filters: Readonly<Record<string, string>>;
   /** Parameters of the page, without the position in the table. */

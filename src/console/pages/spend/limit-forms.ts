@@ -6,7 +6,7 @@ import type { Field, Values } from '../../forms.ts';
 import { html, link, type Markup } from '../../html.ts';
 import { limitPath, scopeKindOptions } from '../../limit-names.ts';
 import { pathOf } from '../../operations.ts';
-import type { Outcome } from '../../outcomes.ts';
+import type { FormOutcome } from '../../outcomes.ts';
 import { ownerField } from '../../owner.ts';
 import { type Screen, type ScreenVisit, seeOther } from '../../screen.ts';
 import { customerSuggestions, scopeSuggestions } from './limit-suggestions.ts';
@@ -127,7 +127,7 @@ function deletion(path: string, label: string, nameField: string, question: stri
 }
 
 /** Opens the page of the limit that a form created. */
-function openCreated(done: Outcome) {
+function openCreated(done: FormOutcome) {
   return async (_: ScreenVisit, created: { readonly id: string }) =>
     seeOther(link(limitPath(created), { done }));
 }

@@ -37,7 +37,7 @@ interface WorkerMessage {
 }
 
 /** A request to the thread. `messages` are in PostgreSQL's protocol and are transferred without a copy. */
-export type Statement = { readonly id: number } & (
+export type ThreadRequest = { readonly id: number } & (
   | { readonly kind: 'text'; readonly sql: string }
   | { readonly kind: 'copyOut'; readonly sql: string }
   | {
@@ -50,8 +50,8 @@ export type Statement = { readonly id: number } & (
   | { readonly kind: 'copy'; readonly messages: Uint8Array<ArrayBuffer> }
 );
 
-type StatementWithoutId = Statement extends infer One
-  ? One extends Statement
+type StatementWithoutId = ThreadRequest extends infer One
+  ? One extends ThreadRequest
     ? Omit<One, 'id'>
     : never
   : never;
@@ -92,7 +92,7 @@ export class Thread {
   readonly #pending = new Map<number, PendingCall>();
   #lastId = 0;
   /** Statements of the same turn of the event loop: sent together, since each message must wake the other thread. */
-  #unsent: Statement[] = [];
+  #unsent: ThreadRequest[] = [];
   /** Callers of `executed`, each with the id of the last statement before its call. */
   #waiting: { readonly lastId: number; resolve(): void }[] = [];
   readonly #names = new StatementNames();
@@ -200,7 +200,7 @@ export class Thread {
     }
   }
 
-  #send(statement: Statement): void {
+  #send(statement: ThreadRequest): void {
     if (this.#unsent.length === 0) {
       process.nextTick(() => this.#flush());
     }

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openBackupFile, writeBackupFile } from './backup-file.ts';
-import type { Frame, TransferSource } from './frames.ts';
+import type { TransferFrame, TransferSource } from './frames.ts';
 
 let directory: string;
 let path: string;
@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-const frames: Frame[] = [
+const frames: TransferFrame[] = [
   { kind: 'rows', table: 'orgs', rows: 2, data: Buffer.from('a\t1\nb\t\\N\n') },
   { kind: 'rows', table: 'orgs', rows: 0, data: Buffer.alloc(0) },
   { kind: 'holds', records: ['{"id":"dec_1"}'] },
@@ -45,11 +45,11 @@ const source: TransferSource = {
   },
 };
 
-async function read(from = 0): Promise<Frame[]> {
+async function read(from = 0): Promise<TransferFrame[]> {
   const file = await openBackupFile(path);
   try {
     expect(file.header).toEqual(source.header);
-    const found: Frame[] = [];
+    const found: TransferFrame[] = [];
     for await (const frame of file.frames(from)) {
       found.push(frame.kind === 'rows' ? { ...frame, data: Buffer.from(frame.data) } : frame);
     }

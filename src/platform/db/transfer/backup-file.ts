@@ -12,7 +12,7 @@ import { type FileHandle, link, open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { deflateRaw, inflateRaw } from 'node:zlib';
-import type { Frame, TransferHeader, TransferSource } from './frames.ts';
+import type { TransferFrame, TransferHeader, TransferSource } from './frames.ts';
 
 const compress = promisify(deflateRaw);
 const decompress = promisify(inflateRaw);
@@ -30,7 +30,7 @@ type StoredFrame =
   | { readonly kind: 'header'; readonly header: TransferHeader }
   | { readonly kind: 'rows'; readonly table: string; readonly rows: number; readonly compressed: boolean }
   | { readonly kind: 'holds'; readonly compressed: boolean }
-  | Extract<Frame, { kind: 'end' }>;
+  | Extract<TransferFrame, { kind: 'end' }>;
 
 export class BackupFileError extends Error {
   override readonly name = 'BackupFileError';
@@ -40,7 +40,7 @@ export interface WriteOptions {
   readonly compressed: boolean;
   /** Replaces an existing file. */
   readonly replace: boolean;
-  onFrame?(frame: Frame): void;
+  onFrame?(frame: TransferFrame): void;
 }
 
 export async function writeBackupFile(
@@ -144,7 +144,7 @@ export async function openBackupFile(
   }
 }
 
-async function restored(path: string, frame: StoredFrame, data: Buffer): Promise<Frame> {
+async function restored(path: string, frame: StoredFrame, data: Buffer): Promise<TransferFrame> {
   switch (frame.kind) {
     case 'header':
       throw damaged(path);

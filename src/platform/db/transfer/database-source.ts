@@ -3,7 +3,7 @@
  * caller guarantees that nothing changes meanwhile: by a snapshot transaction, or because no other process has the directory.
  */
 import type { BulkConnection } from './bulk-connection.ts';
-import type { AppliedMigration, Frame, TransferHeader, TransferSource } from './frames.ts';
+import type { TransferFrame, TransferHeader, TransferredMigration, TransferSource } from './frames.ts';
 import {
   columnList,
   quoted,
@@ -41,7 +41,7 @@ export async function openDatabaseSource(
     createdAt: options.createdAt.toISOString(),
     version: options.version,
     engine: options.engine,
-    migrations: await connection.query<AppliedMigration & Record<string, unknown>>(
+    migrations: await connection.query<TransferredMigration & Record<string, unknown>>(
       'SELECT version, name, checksum FROM schema_migrations ORDER BY version',
     ),
     tables,
@@ -51,7 +51,7 @@ export async function openDatabaseSource(
   };
   const parts = await readStoredParts(connection);
 
-  async function* frames(from = 0): AsyncGenerator<Frame> {
+  async function* frames(from = 0): AsyncGenerator<TransferFrame> {
     const totals: Record<string, TableTotals> = {};
     let index = 0;
     for (const table of tables) {

@@ -8,7 +8,7 @@ import type { Database, Queryable } from '../database.ts';
 import { type Migration, migrate } from '../migrate.ts';
 import type { BulkConnection } from './bulk-connection.ts';
 import { countLines } from './database-source.ts';
-import type { Frame, TransferHeader, TransferSource } from './frames.ts';
+import type { TransferFrame, TransferHeader, TransferSource } from './frames.ts';
 import { columnList, type Partition, quoted, readTables, readTotals } from './table-catalog.ts';
 
 export const progressTable = 'transfer_progress';
@@ -127,7 +127,7 @@ async function createPartitions(db: Database, partitions: readonly Partition[]):
 export interface LoadOptions {
   /** Stores open holds where the engine keeps them, in the transaction of the frame. */
   storeHolds(connection: BulkConnection, records: readonly string[]): Promise<void>;
-  onFrame?(frame: Frame): void;
+  onFrame?(frame: TransferFrame): void;
 }
 
 /** Loads all frames that are not loaded yet, then compares every table with the source. */
@@ -145,7 +145,7 @@ export async function loadFrames(
   );
   const nextFrame = Number(progress?.next_frame ?? 0n);
   let index = nextFrame;
-  let end: Extract<Frame, { kind: 'end' }> | undefined;
+  let end: Extract<TransferFrame, { kind: 'end' }> | undefined;
   for await (const frame of frames(nextFrame)) {
     if (frame.kind === 'end') {
       end = frame;
@@ -188,7 +188,7 @@ async function requireColumns(connection: BulkConnection, header: TransferHeader
 async function requireEqualTables(
   connection: BulkConnection,
   header: TransferHeader,
-  end: Extract<Frame, { kind: 'end' }>,
+  end: Extract<TransferFrame, { kind: 'end' }>,
 ): Promise<void> {
   for (const table of header.tables) {
     const expected = end.tables[table.name];

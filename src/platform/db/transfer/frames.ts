@@ -1,8 +1,11 @@
 /**
- * What a backup file contains and what a move transfers: a header, then frames in order. Reading a database, writing a file,
+ * The form of a backup and of a move: a header, then frames in order. Reading a database, writing a file,
  * reading a file and loading a database all use this form, so that each is written once.
  */
+import type { AppliedMigration } from '../applied-migrations.ts';
 import type { Partition, Table, TableTotals } from './table-catalog.ts';
+
+export type TransferredMigration = Omit<AppliedMigration, 'readable_from'>;
 
 export interface TransferHeader {
   /** Identifies the transfer; a load that was interrupted is resumed with the same one. */
@@ -11,7 +14,7 @@ export interface TransferHeader {
   /** Version of the program that wrote it. */
   readonly version: string;
   readonly engine: 'embedded' | 'postgres';
-  readonly migrations: readonly AppliedMigration[];
+  readonly migrations: readonly TransferredMigration[];
   readonly tables: readonly Table[];
   readonly partitions: readonly Partition[];
   /** A known text under the encryption key, in base64; null if the database has no secrets yet. */
@@ -20,13 +23,7 @@ export interface TransferHeader {
   readonly holdGeneration: string | null;
 }
 
-export interface AppliedMigration {
-  readonly version: number;
-  readonly name: string;
-  readonly checksum: string;
-}
-
-export type Frame =
+export type TransferFrame =
   /** Rows in the text format of `COPY`, with the columns that the header lists for the table. */
   | { readonly kind: 'rows'; readonly table: string; readonly rows: number; readonly data: Uint8Array }
   /** Open holds, each as JSON. */
@@ -40,5 +37,5 @@ export type Frame =
 export interface TransferSource {
   readonly header: TransferHeader;
   /** In the same order each time. A load that continues leaves out the first `from` frames; the end is always included. */
-  frames(from?: number): AsyncIterable<Frame>;
+  frames(from?: number): AsyncIterable<TransferFrame>;
 }

@@ -13,7 +13,7 @@ import {
   prepareTarget,
   requireCompleteDatabase,
 } from './database-target.ts';
-import type { Frame, TransferSource } from './frames.ts';
+import type { TransferFrame, TransferSource } from './frames.ts';
 
 const openBulk = ({ databaseUrl, dataDir }: Place): Promise<BulkConnection> =>
   databaseUrl === undefined ? openPgliteBulk(join(dataDir, 'database')) : openPostgresBulk(databaseUrl);
@@ -115,7 +115,7 @@ test('copies every table with the same content; continues after an interruption;
   await db.close();
   expect(await prepare(source)).toEqual({ resumes: true });
   const target = await bulk(to());
-  const again: Frame[] = [];
+  const again: TransferFrame[] = [];
   await loadFrames(target, source, { storeHolds, onFrame: (frame) => void again.push(frame) });
   // Frames that were loaded before are neither read nor loaded again.
   expect(again.some((frame) => frame.kind === 'rows' && frame.table === 'idempotency_keys')).toBe(false);

@@ -20,7 +20,7 @@ import {
 } from '../message/reply.ts';
 import { type AccessRequest, admitCaller, type Caller, type Credential } from '../routes/access.ts';
 import type { HandlerContext, Progress, Route } from '../routes/route.ts';
-import type { Endpoint, Match } from '../routes/router.ts';
+import type { Endpoint, RouteMatch } from '../routes/router.ts';
 import { onePerField } from '../routes/validation.ts';
 import { type ItemErrors, itemErrorsOf } from './item-errors.ts';
 import { type StillAdmitted, whileAdmitted } from './long-stream.ts';
@@ -55,7 +55,7 @@ export interface RouteRequest {
   readonly address: string;
   readonly traceId: string;
   readonly now: Date;
-  readonly match: Match;
+  readonly match: RouteMatch;
   /** Undefined for a public route. */
   readonly caller: Caller | undefined;
   readBody(rules: BodyRules): ParsedBody | Promise<ParsedBody>;
@@ -278,7 +278,7 @@ function linesOf({ lines: field, body }: Route): JsonList | undefined {
 export function admit(
   credential: Credential,
   route: Route,
-  match: Match,
+  match: RouteMatch,
   origin: Pick<AccessRequest, 'address' | 'now' | 'arrivedElsewhere'>,
 ): Caller | undefined {
   const { access, method } = route;
@@ -297,6 +297,6 @@ export function admit(
       });
 }
 
-function orgIdIn({ path }: Route, { params }: Match): string | undefined {
+function orgIdIn({ path }: Route, { params }: RouteMatch): string | undefined {
   return path.startsWith('/v1/orgs/{id}') ? params.id : params.org_id;
 }

@@ -52,7 +52,7 @@ export interface NewResponse extends StoredResponse {
   readonly customers?: readonly string[] | undefined;
 }
 
-export interface Reservation {
+export interface KeyReservation {
   readonly tenantId: string;
   readonly keyDigest: string;
   readonly fence: string;
@@ -67,11 +67,11 @@ export interface Takeover {
   /** Age at which a reservation is taken over even if its process may be alive. */
   readonly afterSeconds: number;
   /** Called if it is unknown whether the reservation exists. */
-  onUncertain(reservation: Reservation): void;
+  onUncertain(reservation: KeyReservation): void;
 }
 
 export type Reserved =
-  | { readonly kind: 'mine'; readonly reservation: Reservation }
+  | { readonly kind: 'mine'; readonly reservation: KeyReservation }
   | { readonly kind: 'replay'; readonly answer: StoredResponse };
 
 /** `lines` are the values of the header as they were sent, one per header line. */
@@ -99,7 +99,7 @@ export async function reserve(
   const fingerprint = sha256(canonicalJson({ query: request.query, body: request.body, power }));
   const scope = canonicalJson([tenantId, request.method, request.path, request.key]);
   const keyDigest = sha256(`digest:${scope}`);
-  const reservation: Reservation = {
+  const reservation: KeyReservation = {
     tenantId,
     keyDigest,
     requestId: sha256(keyDigest + fingerprint).slice(0, requestIdCharacters),
@@ -151,7 +151,7 @@ function lockedPower({ caller: { attribution }, isPosting }: IdempotentRequest):
 /** Stores the response in the transaction of the effect. Throws if the reservation was taken over in the meantime. */
 export async function storeResponse(
   tx: Queryable,
-  reservation: Reservation,
+  reservation: KeyReservation,
   answer: NewResponse,
   digest: CustomerDigest,
 ): Promise<void> {
@@ -234,7 +234,7 @@ export function expiredKeysJob(db: Queryable): Job {
 
 async function insertReservation(
   db: Queryable,
-  { tenantId, keyDigest, fence }: Reservation,
+  { tenantId, keyDigest, fence }: KeyReservation,
   fingerprint: string,
   { processId, afterSeconds }: Takeover,
 ): Promise<boolean> {
@@ -266,7 +266,7 @@ async function insertReservation(
  */
 async function takeOverFromDead(
   db: Queryable,
-  { tenantId, keyDigest, fence }: Reservation,
+  { tenantId, keyDigest, fence }: KeyReservation,
   stored: StoredRow,
   { processId }: Takeover,
 ): Promise<boolean> {

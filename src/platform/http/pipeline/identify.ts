@@ -7,7 +7,7 @@ import type { ErrorCode } from '../../../contract/errors.ts';
 import { bearerToken, presentedToken, type RequestHead } from '../message/request-head.ts';
 import type { Caller, Credential } from '../routes/access.ts';
 import type { Route } from '../routes/route.ts';
-import type { Match } from '../routes/router.ts';
+import type { RouteMatch } from '../routes/router.ts';
 import { admit } from './answer-route.ts';
 import type { AuthBackoff } from './auth-backoff.ts';
 import { checkNotCrossSite } from './cross-site.ts';
@@ -36,7 +36,7 @@ export interface Identify {
   identify(
     context: RequestContext,
     route: Route,
-    match: Match,
+    match: RouteMatch,
   ): Caller | undefined | Promise<Caller | undefined>;
   /** Returns undefined if the token or cookie is unknown. A bearer token takes precedence over a cookie. */
   findCredential(context: IdentifiedBy): Found | Promise<Found>;
@@ -45,7 +45,7 @@ export interface Identify {
     context: RequestContext,
     credential: Credential,
     route: Route,
-    match: Match,
+    match: RouteMatch,
     now: Date,
   ): Caller | undefined;
   /**
@@ -59,7 +59,7 @@ export function createIdentify(deps: IdentifyDependencies): Identify {
   function identify(
     context: RequestContext,
     route: Route,
-    match: Match,
+    match: RouteMatch,
   ): Caller | undefined | Promise<Caller | undefined> {
     if (route.access.kind === 'public') {
       return context.request.headers.authorization === undefined
@@ -75,7 +75,7 @@ export function createIdentify(deps: IdentifyDependencies): Identify {
   function checkFound(
     context: RequestContext,
     route: Route,
-    match: Match,
+    match: RouteMatch,
     credential: Found,
   ): Caller | undefined | Promise<Caller | undefined> {
     if (credential === undefined) {
@@ -100,7 +100,7 @@ export function createIdentify(deps: IdentifyDependencies): Identify {
     context: RequestContext,
     credential: Credential,
     route: Route,
-    match: Match,
+    match: RouteMatch,
   ): Caller | undefined | Promise<Caller | undefined> {
     try {
       return checkAdmission(context, credential, route, match, context.now);
@@ -120,7 +120,7 @@ export function createIdentify(deps: IdentifyDependencies): Identify {
     { request, address }: RequestContext,
     credential: Credential,
     route: Route,
-    match: Match,
+    match: RouteMatch,
     now: Date,
   ): Caller | undefined {
     // True even if this region could not verify the header: its own clock or secret may be the wrong one.

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makePlace, openPlace, type Place } from '../../../../test/support/test-database.ts';
 import type { Database } from '../../db/database.ts';
 import { createLog } from '../../log.ts';
-import { type Reservation, reserve, storeResponse } from './idempotency.ts';
+import { type KeyReservation, reserve, storeResponse } from './idempotency.ts';
 import { createKeyReleases } from './key-releases.ts';
 
 let place: Place;
@@ -22,8 +22,8 @@ const takeoverSeconds = 3_600;
 async function reserved(
   key: string,
   on: Database = db,
-  onUncertain: (reservation: Reservation) => void = () => undefined,
-): Promise<Reservation> {
+  onUncertain: (reservation: KeyReservation) => void = () => undefined,
+): Promise<KeyReservation> {
   const caller = { tenantId: 'org_1', keyId: 'k', role: 'admin', scopes: new Set(['keys:write']) } as const;
   const path = { template: '/p', params: {} };
   const request = { caller, method: 'POST', path, query: {}, body: {}, key };

@@ -8,13 +8,13 @@ import { performance } from 'node:perf_hooks';
 import type { Queryable } from '../../db/database.ts';
 import type { Job } from '../../jobs/jobs.ts';
 import type { Log } from '../../log.ts';
-import type { Reservation } from './idempotency.ts';
+import type { KeyReservation } from './idempotency.ts';
 
 export interface KeyReleases {
   /** Never throws. Keeps a stored response: then the effect did happen. */
-  release(reservation: Reservation, traceId: string): Promise<void>;
+  release(reservation: KeyReservation, traceId: string): Promise<void>;
   /** For a reservation that may not exist yet. Never throws. */
-  releaseUncertain(reservation: Reservation): void;
+  releaseUncertain(reservation: KeyReservation): void;
   readonly job: Job;
 }
 
@@ -37,9 +37,9 @@ export function createKeyReleases({
   takeoverSeconds,
   monotonicMs = () => performance.now(),
 }: KeyReleasesOptions): KeyReleases {
-  let unreleased: Reservation[] = [];
+  let unreleased: KeyReservation[] = [];
   /** With the time until which the release is repeated. */
-  let uncertain: { readonly reservation: Reservation; readonly untilMs: number }[] = [];
+  let uncertain: { readonly reservation: KeyReservation; readonly untilMs: number }[] = [];
 
   async function releaseBatch(): Promise<boolean> {
     const batch = unreleased.slice(0, keysPerBatch);
@@ -94,7 +94,7 @@ export function createKeyReleases({
   };
 }
 
-async function deleteReservations(db: Queryable, reservations: readonly Reservation[]): Promise<void> {
+async function deleteReservations(db: Queryable, reservations: readonly KeyReservation[]): Promise<void> {
   await db.query(
     `DELETE FROM idempotency_keys held
       USING unnest($1::text[], $2::text[], $3::text[]) AS released(tenant_id, key_digest, owner)

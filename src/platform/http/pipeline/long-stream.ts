@@ -13,7 +13,7 @@ export type StillAdmitted = () => Promise<void>;
 /** Time after which the checks are repeated: a revocation must take effect in other processes within this time. */
 const checkEveryMs = 1_000;
 
-export interface Admission {
+export interface AccessCheck {
   readonly clock: Clock;
   /** Time at which the credential was found. */
   readonly foundAt: Date;
@@ -23,7 +23,7 @@ export interface Admission {
   examine(credential: Credential, now: Date): void;
 }
 
-export function stillAdmitted({ clock, foundAt, find, examine }: Admission): StillAdmitted {
+export function stillAdmitted({ clock, foundAt, find, examine }: AccessCheck): StillAdmitted {
   let checkedAtMs = foundAt.getTime();
   return async () => {
     const now = clock.now();

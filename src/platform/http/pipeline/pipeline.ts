@@ -30,7 +30,7 @@ import type { HeadersOfUnread } from '../message/unread-head.ts';
 import { type Caller, type Credential, WrongRegion } from '../routes/access.ts';
 import { defaultFormBytes, type Page, type PageAnswer, type Visit } from '../routes/page.ts';
 import type { RawHead, RawRequest } from '../routes/raw-endpoint.ts';
-import type { Endpoint, Match, Router } from '../routes/router.ts';
+import type { Endpoint, RouteMatch, Router } from '../routes/router.ts';
 import { type AnswerRouteDependencies, createAnswerRoute, type RouteEndpoint } from './answer-route.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
 import { checkNotCrossSite } from './cross-site.ts';
@@ -148,7 +148,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
   }
 
   async function answer(context: RequestContext): Promise<Reply | StreamedReply> {
-    let match: Match | 'preflight';
+    let match: RouteMatch | 'preflight';
     try {
       match = matchRoute(context);
     } catch (error) {
@@ -206,7 +206,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
   }
 
   /** Sets the endpoint before any check throws: the deprecation headers of a route are also sent with its errors. */
-  function matchRoute(context: RequestContext): Match | 'preflight' {
+  function matchRoute(context: RequestContext): RouteMatch | 'preflight' {
     const { request } = context;
     const found = router.find(request.method ?? '', request.url ?? '');
     if (found instanceof ApiError) {
@@ -226,8 +226,8 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     return found;
   }
 
-  /** Repeats the access checks while a streamed response lasts; undefined for a route that never streams. */
-  function stillAdmittedTo(context: RequestContext, { route }: RouteEndpoint, match: Match) {
+  /** Repeats the access checks while a streamed response lasts; undefined for a route that is public or never streams. */
+  function stillAdmittedTo(context: RequestContext, { route }: RouteEndpoint, match: RouteMatch) {
     return route.contentTypes === undefined || context.caller === undefined
       ? undefined
       : stillAdmitted({
@@ -241,7 +241,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
   async function answerPage(
     context: RequestContext,
     page: Page,
-    match: Match,
+    match: RouteMatch,
   ): Promise<Reply | StreamedReply> {
     const { request, incoming } = context;
     if (page.acceptsCrossSiteForms !== true) {

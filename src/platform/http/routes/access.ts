@@ -2,7 +2,7 @@
 
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import type { Attribution } from '../../../contract/attribution.ts';
-import { type OrgRole, orgRoles, type Role, type Scope } from '../../../contract/scopes.ts';
+import { type KeyScope, type OrgRole, orgRoles, type Role } from '../../../contract/scopes.ts';
 import { type AddressList, isListed } from '../message/address.ts';
 
 export type Access =
@@ -10,13 +10,13 @@ export type Access =
   /** Platform operators; no scope is needed. */
   | { readonly kind: 'operator' }
   /** Platform operators, who need no scope, and admins of the org in the path, who need this scope. */
-  | { readonly kind: 'operator_or_admin'; readonly scope: Scope }
+  | { readonly kind: 'operator_or_admin'; readonly scope: KeyScope }
   | {
       readonly kind: 'org';
-      readonly scope: Scope;
+      readonly scope: KeyScope;
       readonly role: OrgRole;
       /** An additional scope that a value of a query parameter requires. */
-      readonly queryScope?: { readonly parameter: string; readonly value: string; readonly scope: Scope };
+      readonly queryScope?: { readonly parameter: string; readonly value: string; readonly scope: KeyScope };
     };
 
 /** The credential of a token or session. `checkCredentialActive` decides for each request if it may be used. */
@@ -165,7 +165,7 @@ export interface AccessRequest {
 }
 
 /** Parses the query leniently: it is not validated yet, and a malformed query is rejected later. */
-function scopesNeeded({ queryString = '' }: AccessRequest, { scope, queryScope }: OrgAccess): Scope[] {
+function scopesNeeded({ queryString = '' }: AccessRequest, { scope, queryScope }: OrgAccess): KeyScope[] {
   const needsQueryScope =
     queryScope !== undefined &&
     new URLSearchParams(queryString).getAll(queryScope.parameter).includes(queryScope.value);
@@ -188,7 +188,7 @@ function checkSupport({ scope }: SupportIdentity, request: AccessRequest): void 
   }
 }
 
-function checkScope({ scopes }: Pick<Credential, 'scopes'>, scope: Scope): void {
+function checkScope({ scopes }: Pick<Credential, 'scopes'>, scope: KeyScope): void {
   if (!scopes.has(scope)) {
     throw apiErrorWithDetails('missing_scope', { required: scope });
   }

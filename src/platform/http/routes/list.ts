@@ -67,7 +67,7 @@ export interface ComputedSort<Row> {
   of(row: Row): bigint;
 }
 
-export interface Listing<Row> {
+export interface ListSpec<Row> {
   readonly select: string;
   /** Values of the parameters of `select`. */
   readonly params?: readonly unknown[];
@@ -91,7 +91,7 @@ export interface TwoWayPageOf<Item> extends PageOf<Item> {
 
 export async function selectPage<Row extends { readonly id: string }>(
   db: Queryable,
-  listing: Listing<Row>,
+  listing: ListSpec<Row>,
 ): Promise<PageOf<Row>> {
   const { data, next_cursor } = await selectTwoWayPage(db, listing);
   return { data, next_cursor };
@@ -99,7 +99,7 @@ export async function selectPage<Row extends { readonly id: string }>(
 
 export async function selectTwoWayPage<Row extends { readonly id: string }>(
   db: Queryable,
-  { select, params: selectParams = [], where, sorts, computedSorts = {}, defaultSort, query }: Listing<Row>,
+  { select, params: selectParams = [], where, sorts, computedSorts = {}, defaultSort, query }: ListSpec<Row>,
 ): Promise<TwoWayPageOf<Row>> {
   const sort = query.sort ?? defaultSort;
   const descending = sort.startsWith('-');

@@ -3,7 +3,7 @@
  * responses, and parameters. Generators make one type per name. The meaning of the document stays the same.
  */
 import type { SchemaNames } from './openapi-names.ts';
-import { type Operation, operationsIn, type Paths } from './openapi-operation.ts';
+import { type OperationObject, operationsIn, type Paths } from './openapi-operation.ts';
 import { namedParameters } from './openapi-parameters.ts';
 import { namedResponses } from './openapi-responses.ts';
 import { namedSchemas } from './openapi-schemas.ts';
@@ -19,7 +19,7 @@ export function withComponents(document: Json, names: SchemaNames): Json {
   const responses = namedResponses(operations, events);
   const parameters = namedParameters([...operations, ...events]);
 
-  const shareOperation = (operation: Operation): Json => {
+  const shareOperation = (operation: OperationObject): Json => {
     const own = operation.parameters.filter((one) => one.in !== 'path');
     return withoutEmpty({
       ...operation,

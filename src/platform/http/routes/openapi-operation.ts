@@ -5,16 +5,16 @@ export interface Response extends Json {
   readonly content?: { readonly [MediaType: string]: { readonly schema: Json } };
 }
 
-export interface Operation extends Json {
+export interface OperationObject extends Json {
   readonly operationId: string;
   readonly parameters: readonly Json[];
   readonly requestBody?: { readonly content: { readonly [MediaType: string]: { readonly schema: Json } } };
   readonly responses: { readonly [Status: string]: Response };
 }
 
-export type Paths = Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+export type Paths = Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
 
-export function operationsIn(paths: Paths): Operation[] {
+export function operationsIn(paths: Paths): OperationObject[] {
   return Object.values(paths).flatMap((item) => Object.values(item));
 }
 

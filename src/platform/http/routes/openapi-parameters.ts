@@ -1,9 +1,9 @@
 /** Names the parameters of an OpenAPI document that several operations have. */
-import type { Operation } from './openapi-operation.ts';
+import type { OperationObject } from './openapi-operation.ts';
 import { type Json, Shared } from './openapi-shared.ts';
 
-/** Of several parameters with one name, the one that most operations have is shared. */
-export function namedParameters(operations: readonly Operation[]): Shared {
+/** If parameters of one name differ, the one that most operations have is shared. */
+export function namedParameters(operations: readonly OperationObject[]): Shared {
   const uses = new Map<string, { readonly parameter: Json; count: number }>();
   for (const parameter of operations.flatMap(({ parameters }) => parameters)) {
     const text = JSON.stringify(parameter);

@@ -1,8 +1,11 @@
 /** Names the responses of an OpenAPI document that many operations have: errors, and successes without a body. */
-import type { Operation, Response } from './openapi-operation.ts';
+import type { OperationObject, Response } from './openapi-operation.ts';
 import { type Json, Shared } from './openapi-shared.ts';
 
-export function namedResponses(operations: readonly Operation[], webhooks: readonly Operation[]): Shared {
+export function namedResponses(
+  operations: readonly OperationObject[],
+  webhooks: readonly OperationObject[],
+): Shared {
   const shared = new Shared('responses');
   for (const { responses } of operations) {
     if (responses[204] !== undefined) {
@@ -19,7 +22,7 @@ export function namedResponses(operations: readonly Operation[], webhooks: reado
 }
 
 /** Names an error response by its status, and by those of its codes that not every response with the status has. */
-function nameErrors(shared: Shared, operations: readonly Operation[]): void {
+function nameErrors(shared: Shared, operations: readonly OperationObject[]): void {
   const byStatus = new Map<string, { readonly response: Response; readonly codes: readonly string[] }[]>();
   for (const { responses } of operations) {
     for (const [status, response] of Object.entries(responses)) {

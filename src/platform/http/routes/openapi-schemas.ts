@@ -1,6 +1,6 @@
 /** Names the schemas of an OpenAPI document: resources, lists, requests, events, and the objects and words within them. */
 import { pascalCase, type SchemaNames, schemaNamesOf } from './openapi-names.ts';
-import { jsonSchema, type Operation, operationsIn, type Paths } from './openapi-operation.ts';
+import { jsonSchema, type OperationObject, operationsIn, type Paths } from './openapi-operation.ts';
 import { type Json, Shared } from './openapi-shared.ts';
 
 export function namedSchemas(paths: Paths, webhooks: Paths, names: SchemaNames): Shared {
@@ -82,7 +82,7 @@ function nameWords(shared: Shared, words: SchemaNames['words']): void {
   }
 }
 
-function successSchema({ responses }: Operation): Json | undefined {
+function successSchema({ responses }: OperationObject): Json | undefined {
   return jsonSchema(Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1].content);
 }
 

@@ -21,7 +21,7 @@ export type Endpoint =
       readonly checkBodyWithoutItems: Validator;
     };
 
-export interface Match {
+export interface RouteMatch {
   readonly endpoint: Endpoint;
   readonly params: Readonly<Record<string, string>>;
   readonly queryString: string;
@@ -29,7 +29,7 @@ export interface Match {
 
 export interface Router {
   /** Returns the endpoint, `bad_request` for a path that cannot be decoded, or `not_found` for an undeclared path. */
-  find(method: string, url: string): Match | ApiError;
+  find(method: string, url: string): RouteMatch | ApiError;
   /** Returns the endpoint of a URL, also if `find` rejects it because an id in its path cannot be decoded or stored. */
   endpointOf(method: string, url: string): Endpoint | undefined;
 }
