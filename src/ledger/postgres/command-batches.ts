@@ -1,6 +1,6 @@
 /**
  * Executes batches of queued commands in transactions, and resolves each command with its result. If a batch fails, each org is
- * executed alone, then each command.
+ * executed alone, then each command. While the database is unavailable, all commands are rejected at once.
  */
 import { setImmediate } from 'node:timers/promises';
 import { isLockTimeout, type Transaction } from '../../platform/db/database.ts';
@@ -34,7 +34,7 @@ export class CommandBatches<Run> implements BatchExecutor<Run> {
     return this.#tryBatch(batch, lockOrgs);
   }
 
-  /** Returns the orgs that were not locked or, if the batch has failed, all of them. */
+  /** Returns the orgs that remain to be executed: those that were not locked or, if the batch has failed, all that were not rejected. */
   async #tryBatch(
     batch: readonly QueuedOrg<Run>[],
     lock: (tx: Transaction, orgIds: readonly string[]) => Promise<LockedOrg[]>,

@@ -1,4 +1,4 @@
-/** Reads of the ledger on PostgreSQL, which lock no org except for a snapshot. */
+/** Reads of the ledger on PostgreSQL, of which only `inspect` locks the org. */
 import type { LimitWindow } from '../../kernel/admission.ts';
 import { emptyScope, type OrgLimits, type Scope } from '../../kernel/limits.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
