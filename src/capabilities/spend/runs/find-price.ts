@@ -70,10 +70,10 @@ export async function findSettledPrice(
 ): Promise<RunPrice | undefined> {
   const inForce =
     served === decided.model
-      ? prices.findForCall(orgId, served, decided.admittedAtMs)
-      : prices.find(orgId, served, decided.admittedAtMs);
+      ? await prices.findForCall(orgId, served, decided.admittedAtMs)
+      : await prices.find(orgId, served, decided.admittedAtMs);
   // Most responses name a dated version of the decided model: no version needs to be searched for.
-  if (!(inForce instanceof Promise) && inForce !== undefined && inForce.versionId === decided.priceVersion) {
+  if (inForce !== undefined && inForce.versionId === decided.priceVersion) {
     return inForce;
   }
   const priceOf = async (name: string): Promise<PriceInForce | undefined> => {
