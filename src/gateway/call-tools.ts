@@ -12,7 +12,7 @@ import type { CallOutcome } from '../kernel/providers/call-end.ts';
 import type { ToolFormat } from '../kernel/providers/call-format.ts';
 import type { AdvisorUsage, CallUsage, ServerTools } from '../kernel/providers/call-usage.ts';
 import { type OfferedTool, offeredTools, requestsCompaction } from '../kernel/providers/offered-tools.ts';
-import { mostCalls } from '../kernel/providers/server-tools.ts';
+import { countedCalls, mostCalls } from '../kernel/providers/server-tools.ts';
 import { maximumRatesFor, ratesFor, type Tariff } from '../kernel/rate-modifiers.ts';
 import { GatewayError } from './errors/gateway-error.ts';
 import type { ParsedCall } from './parse-call.ts';
@@ -193,9 +193,9 @@ function held(priced: readonly Priced[], total: number | undefined) {
   );
   for (const one of total === undefined || mostExpensive === undefined ? priced : [mostExpensive]) {
     const { tool, calls, isUnit } = one;
-    callsMax[tool.unit] = (callsMax[tool.unit] ?? 0) + calls;
+    callsMax[tool.unit] = countedCalls(callsMax, tool.unit) + calls;
     if (isUnit) {
-      units[tool.unit] = (units[tool.unit] ?? 0) + calls;
+      units[tool.unit] = countedCalls(units, tool.unit) + calls;
     } else {
       nanos += one.nanos * BigInt(calls);
     }

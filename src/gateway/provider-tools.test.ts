@@ -278,20 +278,34 @@ describe('a tool without a price, with unpriced_tool_call_usd', () => {
     expect(Number((await lastRun())?.cost_usd)).toBeCloseTo(0.2 + 0.00101, 9);
   });
 
-  test('is charged for each call of a stream', async () => {
-    const events = [
-      { type: 'response.output_item.done', item: { type: 'something_new_call' } },
-      { type: 'response.output_item.done', item: { type: 'something_new_call' } },
-      {
-        type: 'response.completed',
-        response: { id: 'resp_1', usage: { input_tokens: 10, output_tokens: 100 } },
-      },
-    ];
-    const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
-    gateway.provider.fault = () => ({ status: 200, body });
-    await call('responses', { model: 'gpt-tools', stream: true, tools: [{ type: 'something_new' }] });
-    expect(Number((await lastRun())?.cost_usd)).toBeCloseTo(2 * 0.2 + 0.00101, 9);
-  });
+  // The last ones are names of members that every object has.
+  test.each(['something_new', 'constructor', '__proto__'])(
+    'is charged for each call of a stream: %s',
+    async (type) => {
+      const events = [
+        { type: 'response.output_item.done', item: { type: `${type}_call` } },
+        { type: 'response.output_item.done', item: { type: `${type}_call` } },
+        {
+          type: 'response.completed',
+          response: { id: 'resp_1', usage: { input_tokens: 10, output_tokens: 100 } },
+        },
+      ];
+      const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+      gateway.provider.fault = () => ({ status: 200, body });
+      await call('responses', { model: 'gpt-tools', stream: true, tools: [{ type }] });
+      expect(Number((await lastRun())?.cost_usd)).toBeCloseTo(2 * 0.2 + 0.00101, 9);
+    },
+  );
+
+  test.each(['something_new', 'constructor', '__proto__'])(
+    'is charged at its bound by a stream that shows no calls: %s',
+    async (type) => {
+      const response = await call('chat', { model: 'gpt-tools', stream: true, tools: [{ type }] });
+      expect(response.status).toBe(200);
+      expect(await response.text()).toContain('[DONE]');
+      expect(Number((await lastRun())?.cost_usd)).toBeGreaterThan(2 * 0.2);
+    },
+  );
 
   test('is charged at its bound if the usage is unknown, and not at all if the call was rejected', async () => {
     const body = { model: 'gpt-tools', tools: [{ type: 'image_generation' }] };

@@ -1,7 +1,7 @@
 /** Usage of a call as its provider reports it, and its conversion to the usage of a run. */
 import { wordPattern } from '../service-words.ts';
 import type { Fields } from './fields.ts';
-import type { ServerTools } from './server-tools.ts';
+import { countedCalls, type ServerTools } from './server-tools.ts';
 
 export type { ServerTools } from './server-tools.ts';
 
@@ -104,7 +104,7 @@ export function isServiceWord(value: unknown): value is string {
 export function addUsage(one: CallUsage, other: CallUsage): CallUsage {
   const serverTools: Record<string, number> = { ...one.serverTools };
   for (const [name, count] of Object.entries(other.serverTools)) {
-    serverTools[name] = (serverTools[name] ?? 0) + count;
+    serverTools[name] = countedCalls(serverTools, name) + count;
   }
   return {
     inputTokens: one.inputTokens + other.inputTokens,

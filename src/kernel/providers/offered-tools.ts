@@ -5,6 +5,7 @@
 import type { CallFormat, ToolFormat } from './call-format.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { inlineTools } from './inline-tools.ts';
+import { unitOf } from './server-tools.ts';
 
 export interface OfferedTool {
   /** As the request names it. */
@@ -28,8 +29,6 @@ const plainChoices = new Set<unknown>(['auto', 'none', 'any', 'required', 'tool'
 
 const tokensOnly =
   /^(mcp|mcp_toolset|mcp_servers|tool_search|web_fetch_\d{8}|tool_search_tool_(regex|bm25)(_\d{8})?)$/;
-const unitName = /^[a-z][a-z0-9_]{0,40}(:[A-Za-z0-9._/-]{1,20})?$/;
-const webSearch = /^web_search(_preview)?(_\d{4}_\d{2}_\d{2}|_\d{8})?$/;
 
 /** Fields that offer a tool besides `tools`, and the unit of each. */
 const toolFields: Readonly<Record<string, string>> = {
@@ -139,18 +138,6 @@ function usesOf(uses: unknown): number | undefined {
   return typeof uses === 'number' && Number.isSafeInteger(uses) && uses >= 0
     ? uses
     : Number.POSITIVE_INFINITY;
-}
-
-/** Returns the unit of a type: without its date. A type that cannot name a unit has the unit `tool`. */
-export function unitOf(type: unknown): string {
-  if (typeof type !== 'string') {
-    return 'tool';
-  }
-  if (webSearch.test(type)) {
-    return 'web_search';
-  }
-  const name = type.replace(/_\d{8}$/, '');
-  return unitName.test(name) ? name : 'tool';
 }
 
 /** True if the request has its context compacted: another pass of the whole input, which writes a summary. */

@@ -13,6 +13,21 @@ const searchModel = /(?<![a-z0-9])gpt-[\w.]+(-mini)?-search-(preview|api)/i;
 const oneSearch: ServerTools = { web_search: 1 };
 export const noServerTools: ServerTools = {};
 
+const unitName = /^[a-z][a-z0-9_]{0,40}(:[A-Za-z0-9._/-]{1,20})?$/;
+const webSearch = /^web_search(_preview)?(_\d{4}_\d{2}_\d{2}|_\d{8})?$/;
+
+/** Returns the unit of a type: without its date. A type that cannot name a unit has the unit `tool`. */
+export function unitOf(type: unknown): string {
+  if (typeof type !== 'string') {
+    return 'tool';
+  }
+  if (webSearch.test(type)) {
+    return 'web_search';
+  }
+  const name = type.replace(/_\d{8}$/, '');
+  return unitName.test(name) ? name : 'tool';
+}
+
 export function searchesOfModel(model: unknown): ServerTools {
   return typeof model === 'string' && searchModel.test(model) ? oneSearch : noServerTools;
 }
@@ -39,10 +54,10 @@ const clientCalls = new Set([
   'apply_patch_call',
 ]);
 /** The names of Anthropic's calls of one tool. */
-const unitsOfCalls: Readonly<Record<string, string>> = {
-  bash_code_execution: 'code_execution',
-  text_editor_code_execution: 'code_execution',
-};
+const unitsOfCalls: ReadonlyMap<string, string> = new Map([
+  ['bash_code_execution', 'code_execution'],
+  ['text_editor_code_execution', 'code_execution'],
+]);
 
 /** Returns the unit of the tool that an item of a response, or a block of a message, is a call of; undefined if it is none. */
 export function calledTool({ type, name, status, action }: Fields): string | undefined {
@@ -50,7 +65,7 @@ export function calledTool({ type, name, status, action }: Fields): string | und
     return undefined;
   }
   if (type === 'server_tool_use' && typeof name === 'string') {
-    return unitsOfCalls[name] ?? name;
+    return unitOf(unitsOfCalls.get(name) ?? name);
   }
   if (type === 'mcp_tool_use' || type === 'mcp_call') {
     return 'mcp';
@@ -58,7 +73,14 @@ export function calledTool({ type, name, status, action }: Fields): string | und
   if (type === 'web_search_call') {
     return isSearch({ type, status, action }) ? 'web_search' : undefined;
   }
-  return type.endsWith('_call') && !clientCalls.has(type) ? type.slice(0, -'_call'.length) : undefined;
+  return type.endsWith('_call') && !clientCalls.has(type)
+    ? unitOf(type.slice(0, -'_call'.length))
+    : undefined;
+}
+
+/** The tool may be named like a member that every object has, such as `constructor`. */
+export function countedCalls(tools: ServerTools, name: string): number {
+  return Object.hasOwn(tools, name) ? (tools[name] as number) : 0;
 }
 
 /** Counts the calls of tools that the provider has run, by unit, in the items of a response or the blocks of a message. */
@@ -67,7 +89,7 @@ export function callsIn(items: unknown): ServerTools {
   for (const item of Array.isArray(items) ? items : []) {
     const tool = calledTool(fieldsOf(item));
     if (tool !== undefined) {
-      calls[tool] = (calls[tool] ?? 0) + 1;
+      calls[tool] = countedCalls(calls, tool) + 1;
     }
   }
   return calls;
@@ -88,7 +110,7 @@ export function withServerTools<Usage extends { readonly serverTools: ServerTool
   }
   const serverTools: Record<string, number> = { ...usage.serverTools };
   for (const [name, calls] of Object.entries(seen)) {
-    serverTools[name] = Math.max(serverTools[name] ?? 0, calls);
+    serverTools[name] = Math.max(countedCalls(serverTools, name), calls);
   }
   return { ...usage, serverTools };
 }

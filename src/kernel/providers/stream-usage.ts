@@ -1,7 +1,7 @@
 /** Reads usage, the end and the amount of output from the events of a streamed response. */
 import { type CallUsage, modelIn, responseIdOf } from './call-usage.ts';
 import { type Fields, fieldsOf } from './fields.ts';
-import { calledTool, mostCalls, type ServerTools } from './server-tools.ts';
+import { calledTool, countedCalls, mostCalls, type ServerTools } from './server-tools.ts';
 import type { SseEvent } from './sse-reader.ts';
 import { hidesReasoning } from './visible-output.ts';
 
@@ -112,7 +112,7 @@ export abstract class StreamReader implements StreamUsage {
   protected addCall(item: unknown): void {
     const tool = calledTool(fieldsOf(item));
     if (tool !== undefined) {
-      this.toolCalls = { ...this.toolCalls, [tool]: (this.toolCalls[tool] ?? 0) + 1 };
+      this.toolCalls = { ...this.toolCalls, [tool]: countedCalls(this.toolCalls, tool) + 1 };
     }
   }
 
