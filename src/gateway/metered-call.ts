@@ -168,20 +168,20 @@ class CallInProgress implements OngoingCall, StreamedCall {
   async #settleNow(outcome: CallOutcome): Promise<SettledCall> {
     const { plan, operation, admitted, caller, request, release } = this.#given;
     const { settlements, storedResponses, ratios, outputs, inProgress } = this.#context;
-    const charges = this.chargesOf(outcome);
-    if (outcome.isFinal && outcome.usage !== undefined) {
-      const subject = { orgId: caller.tenantId, keyId: caller.keyId, model: plan.model };
-      outputs.learn(subject, outcome.usage.outputTokens);
-      if (!plan.input.hasUnseen && plan.input.imageTokens === 0) {
-        ratios.learn(subject, plan.input, outcome.usage.inputTokens);
-      }
-    }
-    const { responseId: named } = outcome;
-    const responseId = named !== undefined && isResponseId(named) ? named : undefined;
-    if (responseId !== undefined && operation.format.response.isStored) {
-      storedResponses.add(caller, responseId);
-    }
     try {
+      const charges = this.chargesOf(outcome);
+      if (outcome.isFinal && outcome.usage !== undefined) {
+        const subject = { orgId: caller.tenantId, keyId: caller.keyId, model: plan.model };
+        outputs.learn(subject, outcome.usage.outputTokens);
+        if (!plan.input.hasUnseen && plan.input.imageTokens === 0) {
+          ratios.learn(subject, plan.input, outcome.usage.inputTokens);
+        }
+      }
+      const { responseId: named } = outcome;
+      const responseId = named !== undefined && isResponseId(named) ? named : undefined;
+      if (responseId !== undefined && operation.format.response.isStored) {
+        storedResponses.add(caller, responseId);
+      }
       const settlement = settlementOf(this.#given, outcome, charges, responseId);
       return await settlements.settle(settlement, admitted.heldNanos);
     } finally {

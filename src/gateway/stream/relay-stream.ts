@@ -34,7 +34,7 @@ export interface RelayOptions {
    * provider, so the provider may have sent any number of bytes more.
    */
   endingOf(end: StreamEnd, isBehind: boolean): string;
-  /** Called once. The client sees the end of the stream when this has resolved. */
+  /** Called once. The client sees the end of the stream when this has resolved, and a broken one if it has not. */
   onEnd(end: StreamEnd, isBehind: boolean): Promise<void>;
 }
 
@@ -100,7 +100,12 @@ export function relayStream(options: RelayOptions): Relay {
     if (kind !== 'complete') {
       source.destroy();
     }
-    await options.onEnd(kind, isBehind);
+    try {
+      await options.onEnd(kind, isBehind);
+    } catch (error) {
+      body.destroy(error as Error);
+      return;
+    }
     if (hasClient) {
       body.push(null);
     }
