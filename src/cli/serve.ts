@@ -31,6 +31,8 @@ async function serve([unexpected]: readonly string[]): Promise<void> {
   for (const { name, notice } of deprecatedSettings()) {
     log.warn({ setting: name }, notice);
   }
+  // Work that failed unobserved must not end the streams of all callers. Its own caller has an answer, or a timeout.
+  process.on('unhandledRejection', (error) => log.error({ err: error }, 'an operation failed unobserved'));
   // Loaded after the settings, so that an invalid setting is reported immediately.
   const { startService } = await import('../server/service.ts');
   // Explicitly, because the first process of a container ignores signals without a listener.

@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { endAllProcesses, runPurser } from '../support/child-process.ts';
 import { inspectDatabase } from '../support/database-inspection.ts';
@@ -37,6 +38,17 @@ const orgs = '/v1/admin/orgs';
 const statusOfOrgs = async (service: ServiceProcess, key: string) =>
   (await retryWhile(['service_unavailable'], () => service.request('GET', orgs, { key }))).status;
 const hasStopped = { code: 0, signal: null };
+
+test('work that fails unobserved is logged, and the service continues', async () => {
+  const preload = fileURLToPath(new URL('../support/reject-on-signal.mjs', import.meta.url));
+  const service = await startPurser({ ...settings, NODE_OPTIONS: `--import ${preload}` });
+  service.spawned.child.kill('SIGUSR2');
+  await eventually(() => {
+    const line = service.log().find(({ msg }) => msg === 'an operation failed unobserved');
+    expect(line).toMatchObject({ level: 'error', err: { message: 'rejected by the test' } });
+  });
+  expect(await statusOfOrgs(service, operatorKey)).toBe(200);
+});
 
 describe('the first start', () => {
   test('makes an operator key that works, in a file that only its owner can read', async () => {
