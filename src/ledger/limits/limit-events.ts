@@ -15,6 +15,7 @@ import {
   type Limit,
   type Match,
   type MatchField,
+  type OrgLimits,
   type Scope,
   shownKind,
   valueIn,
@@ -57,7 +58,7 @@ export interface LimitEventDependencies {
   readonly db: Database;
   readonly ids: Ids;
   readonly clock: Clock;
-  readonly orgLimits: Pick<OrgLimitsCache, 'peek'>;
+  readonly orgLimits: Pick<OrgLimitsCache, 'peek' | 'get'>;
 }
 
 const eventType: EventType = 'limit.exhausted';
@@ -71,6 +72,8 @@ const eventsPerBatch = 200;
 export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDependencies): LimitEvents {
   const enqueuedKeys = new Set<string>();
   let pending: PendingEvent[] = [];
+  /** Denials for credits of orgs whose limits were not cached, by org and customer. */
+  const withoutLimits = new Map<string, Pick<PendingEvent, 'orgId' | 'code'> & { readonly scope: Scope }>();
   /** An org whose limits deny much does not take the places of the events of others. */
   const places = new FairShare({ capacity: pendingMax });
 
@@ -87,10 +90,21 @@ export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDepen
     pending.push({ ...event, at: clock.now() });
   }
 
-  /** Returns the newest credit pack of a customer. A denial for credits names no limit, so its event names this. */
-  function latestPack(orgId: string, scope: Scope): Limit | undefined {
-    const limits = orgLimits.peek(orgId);
-    return limits && applicable(limits, scope).findLast(({ kind }) => kind === 'credits');
+  /** A denial for credits names no limit, so its event names the newest credit pack of the customer. */
+  function creditsDenied(orgId: string, scope: Scope, limits: OrgLimits, code: ErrorCode): void {
+    const pack = applicable(limits, scope).findLast(({ kind }) => kind === 'credits');
+    if (pack !== undefined) {
+      const key = alertKey(pack, counterKey(pack, lifetime, scope));
+      enqueue({ orgId, limit: pack, window: lifetime, scope, code, used: pack.capacity, key });
+    }
+  }
+
+  /** The cache of the limits may just have been invalidated: the job loads them. */
+  async function findPacks(): Promise<void> {
+    for (const [name, { orgId, scope, code }] of withoutLimits) {
+      creditsDenied(orgId, scope, await orgLimits.get(orgId), code);
+      withoutLimits.delete(name);
+    }
   }
 
   function rateDenied(...[orgId, scope, limit, rateKey, code]: Parameters<LimitEvents['rateDenied']>): void {
@@ -100,6 +114,7 @@ export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDepen
   }
 
   async function writeBatch(): Promise<boolean> {
+    await findPacks();
     const batch = pending.slice(0, eventsPerBatch);
     if (batch.length === 0) {
       return false;
@@ -114,22 +129,21 @@ export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDepen
 
   return {
     limitDenied(orgId, scope, { code, by }) {
-      const limit = by?.limit ?? latestPack(orgId, scope);
-      if (limit?.kind === 'concurrency') {
+      if (by === null) {
+        const limits = orgLimits.peek(orgId);
+        if (limits !== undefined) {
+          creditsDenied(orgId, scope, limits, code);
+        } else if (withoutLimits.size < pendingMax) {
+          withoutLimits.set(`${orgId} ${scope.customer_id}`, { orgId, scope, code });
+        }
+        return;
+      }
+      const { limit, window, used } = by;
+      if (limit.kind === 'concurrency') {
         return rateDenied(orgId, scope, limit, counterKey(limit, lifetime, scope), code);
       }
-      if (limit !== undefined) {
-        const window = by?.window ?? lifetime;
-        enqueue({
-          orgId,
-          limit,
-          window,
-          scope,
-          code,
-          used: by?.used ?? limit.capacity,
-          key: alertKey(limit, counterKey(limit, window, scope)),
-        });
-      }
+      const key = alertKey(limit, counterKey(limit, window, scope));
+      enqueue({ orgId, limit, window, scope, code, used, key });
     },
     rateDenied,
     job: {
