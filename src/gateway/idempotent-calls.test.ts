@@ -521,8 +521,9 @@ describe.runIf(engine === 'postgres')('in two processes on PostgreSQL', () => {
       expect(outcomes.filter(([status]) => status === 200)).toHaveLength(1);
       expect(outcomes.filter(([status]) => status === 409)).toHaveLength(19);
       expect(shared.provider.requests).toHaveLength(1);
-      const [run] = await shared.runs();
       await eventually(async () => {
+        const [run] = await shared.runs();
+        expect(run).toBeDefined();
         for (const index of [0, 1]) {
           const repeated = await send('both', through(index));
           expect(await repeated.json()).toMatchObject({

@@ -67,6 +67,7 @@ test.each(seeds)(
         controllers.set(plan.number, abort);
         const next = async () => {
           const chosen = await service(plan.number);
+          expect(chosen.spawned.child.exitCode, chosen.spawned.stderr()).toBeNull();
           usedBy.set(chosen, (usedBy.get(chosen) ?? new Set()).add(plan.number));
           return chosen.url;
         };
