@@ -45,7 +45,7 @@ async function health({ ready = false, wait, pid }: HealthOptions): Promise<void
 
 /** Always the address on this machine: the base URL may lead to another process, or to none. */
 function probeUrl({ host, port, healthPort }: Config): string {
-  // The health port answers even if many connections wait on the main port. With 0 the system has chosen it.
+  // The health port answers even if many connections wait on the main port. If it is 0, the system has chosen a port that is unknown here.
   return literalUrl(host, healthPort === undefined || healthPort === 0 ? port : healthPort);
 }
 

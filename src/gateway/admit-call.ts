@@ -22,7 +22,7 @@ import type { Settlements } from './settle/settlements.ts';
 
 /** `maxOutputTokens` are those of all alternative answers together. */
 export interface AdmittedCall extends Omit<StartedRun, 'runId'> {
-  /** Null if the call was allowed while the ledger was away. Its price is not known then. */
+  /** Null if the call was allowed while the ledger was unavailable. Its price is not known then. */
   readonly runId: string | null;
 }
 

@@ -10,7 +10,7 @@ export type CallState = (typeof callStates)[number];
 export interface CallStatus {
   readonly orgId: string;
   readonly decisionId: string;
-  /** Null for a call that was allowed while the ledger was away. */
+  /** Null for a call that was allowed while the ledger was unavailable. */
   readonly runId: string | null;
   readonly keyId: string;
   readonly memberId: string | null;

@@ -24,7 +24,7 @@ export interface StreamCoverage {
 /** Returns undefined if the hold covers the whole output already. */
 export type HoldCoverage = (call: CoveredCall, usage: StreamUsage) => StreamCoverage | undefined;
 
-/** Increases a hold. Returns false if a limit denies it or the ledger is away. */
+/** Increases a hold. Returns false if a limit denies it or the ledger is unavailable. */
 export type IncreaseCallHold = (
   orgId: string,
   decisionId: string,

@@ -1,7 +1,7 @@
 /**
- * Logs a failure that repeats, such as that of a job while the database is away: the first one at once, then a summary with their number
- * once a minute, and one line when it has ended. A failure of another kind is logged at once, too, and at
- * level debug every one.
+ * Logs a failure that repeats, such as that of a job while the database is unavailable: the first one at once, then a summary with
+ * their number once a minute, and one line when it has ended. A failure of another kind is logged at once, too, and at level debug
+ * every one.
  */
 import { performance } from 'node:perf_hooks';
 import type { Log } from './log.ts';

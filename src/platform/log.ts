@@ -30,7 +30,7 @@ function withoutExpectedStacks(error: Error): object {
   return { type, message, ...(code(error) !== undefined && { code: code(error) }) };
 }
 
-/** Errors of a dependency that is away, also those of the network below. */
+/** Errors of a dependency that is unavailable, also those of the network below. */
 function isExpected(error: unknown): boolean {
   return (
     error instanceof ServiceUnavailable ||

@@ -1,6 +1,6 @@
 /**
  * The order in which tenants take turns: start-time fair queueing. Each tenant has a virtual time, the number of its turns so
- * far, and the tenant with the lowest one is next. A tenant that was away keeps its place, up to `credit` turns behind the
+ * far, and the tenant with the lowest one is next. A tenant that was absent keeps its place, up to `credit` turns behind the
  * others: with little work it is ahead of tenants with much, and after a long absence it can overtake them only that often, so
  * that none of them starves.
  */

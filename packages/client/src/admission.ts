@@ -1,4 +1,4 @@
-/** The decision before a call: allowed with a hold, denied, or, if the service is away, as the fail mode says. */
+/** The decision before a call: allowed with a hold, denied, or, if the service is unavailable, as the fail mode says. */
 import { isUnavailable, PurserApiError, PurserConnectionError } from './errors.ts';
 import type { Decision, DecisionRequest } from './generated/types.ts';
 import type { ErrorHook } from './settlements.ts';
@@ -17,8 +17,8 @@ export interface AdmissionOptions {
 }
 
 /**
- * Returns the decision; undefined if the call may be made without one, because the service is away and the fail mode is open. Throws a
- * `PurserApiError` if the call is denied.
+ * Returns the decision; undefined if the call may be made without one, because the service is unavailable and the fail mode is open.
+ * Throws a `PurserApiError` if the call is denied.
  */
 export async function decide(
   { transport, timeoutMs, failMode, onError, abandon }: AdmissionOptions,

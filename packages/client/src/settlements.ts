@@ -1,6 +1,6 @@
 /**
  * Posts settlements in the background: calls never wait for them. A settlement is in the spool before its call returns, and leaves the
- * spool once the service has accepted it. While the service is away, settlements are tried again.
+ * spool once the service has accepted it. While the service is unavailable, settlements are tried again.
  */
 import { isUnavailable, PurserApiError, PurserError } from './errors.ts';
 import type { Decision, DecisionRequest } from './generated/types.ts';

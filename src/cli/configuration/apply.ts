@@ -270,7 +270,7 @@ async function sendRequest(service: ConfigurationService, request: PendingReques
   return { changes, secretFiles: writeSecrets(secretsDir, request.org, changes.secrets) };
 }
 
-/** Sends requests again whose secrets may be missing, because an earlier command was killed. */
+/** Completes applications that an earlier command did not finish: sends the request again, to save the secrets in its response. */
 async function completePending(service: ConfigurationService, secretsDir: string): Promise<void> {
   for (const { file, request } of pendingRequests(secretsDir, service.url)) {
     const about = `application of ${request.sentAt} (${request.org})`;

@@ -41,7 +41,7 @@ export function plane(
   const { min, max, values } = ticksBetween(lowest, largest);
   const y = (value: number) => round(bottom - ((Math.max(min, value) - min) / (max - min)) * (bottom - top));
   const shown = shownLabels(labels.length, labelsMost);
-  // Centered, the last label would not fit, unless it is that of a wide bar.
+  // A centered last label would be cut off at the right edge, except under a wide bar.
   const isAtEdge = (index: number) => index === labels.length - 1 && right - x(index) < lastLabelRoom;
   const axes = html`${values.map((value) => rule({ left, right, y: y(value), name: format(value) }))}
 ${labels.map((label, index) => {

@@ -12,7 +12,7 @@ const hashedLengthMax = 16_000;
 /** Positions at which long texts are compared first. Random, so that a client cannot construct texts that agree there. */
 const samples = Array.from({ length: 16 }, () => randomInt(2 ** 40) / 2 ** 40);
 const sameSamplesMax = 8;
-/** Maximum of characters that are scored during the plan, which makes some texts of a body itself. */
+/** Maximum number of characters to score during the plan, in texts that the plan composes itself, such as the JSON of a list. */
 const unexpectedMax = 65_536;
 /** Values that are visited between two pauses. */
 const valuesPerStep = 500;
@@ -75,7 +75,7 @@ function keyOf(text: string): string {
   return key;
 }
 
-/** Fields whose objects are read as JSON. */
+/** Fields whose object is scored as one text: its JSON. */
 const jsonFields = new Set(['input_schema', 'parameters', 'schema', 'arguments', 'input']);
 
 export function* scoreTexts(body: Fields): Sliced<void> {

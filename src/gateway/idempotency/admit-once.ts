@@ -45,7 +45,7 @@ async function requireUnused(deps: AdmitOnceDependencies, orgId: string, key: Re
   try {
     await requireUnusedInLedger(deps, orgId, key);
   } catch (error) {
-    // While the ledger is away, calls are allowed unchecked.
+    // In fail-open mode a call is allowed without this check while the ledger is unavailable.
     if (deps.failOpen?.isOutage(error) !== true) {
       throw error;
     }
@@ -94,7 +94,7 @@ function firstCallOf(used: Replay): {
       return { runId: null, holdId: undefined };
     case 'replayed': {
       const call = JSON.parse(used.response) as KeyedCall | { readonly decision_id: string };
-      // A call that was allowed while the ledger was away is named by its decision.
+      // A call that was allowed while the ledger was unavailable is named by its decision.
       return 'run_id' in call
         ? { runId: call.run_id, holdId: holdIdOfCall(call.run_id) }
         : { runId: call.decision_id, holdId: call.decision_id };

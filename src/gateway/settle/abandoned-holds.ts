@@ -1,6 +1,7 @@
 /**
- * Holds of calls that were not made: the database went away while the hold was taken, and may have stored it. They are voided, and runs
- * that were stored with them are cancelled, since the amount of a call that is never settled is posted when its hold expires.
+ * Holds of calls that were not made: the database became unavailable while the hold was taken, and may have stored it. They are
+ * voided, and runs that were stored with them are cancelled, since the amount of a call that is never settled is posted when its
+ * hold expires.
  */
 import {
   completeRun,
@@ -24,7 +25,7 @@ export interface AbandonedHolds {
   readonly job: Job;
 }
 
-/** Calls fail quickly while the database is away, and hardly any of them has left a hold. Those beyond are posted at their expiry. */
+/** Calls fail quickly while the database is unavailable, and hardly any of them leaves a hold. Holds beyond this number are posted at expiry. */
 const holdsMax = 10_000;
 
 export function createAbandonedHolds(runs: RunDependencies, clock: Clock): AbandonedHolds {

@@ -1,10 +1,10 @@
 /**
  * Settlements that are not posted yet. Those that failed wait apart, so that they keep no others waiting: settlements that failed
- * by themselves, and all settlements of an org whose ledger is away. On Citus the ledger of one org may be away alone.
+ * by themselves, and all settlements of an org whose ledger is unavailable. On Citus the ledger of one org may be unavailable alone.
  */
 export interface QueuedSettlement {
   readonly settlement: { readonly orgId: string };
-  /** True if the last attempt has failed because the ledger is away. */
+  /** True if the last attempt has failed because the ledger is unavailable. */
   isLedgerAway: boolean;
 }
 
@@ -12,7 +12,7 @@ export class SettlementQueue<Pending extends QueuedSettlement> {
   readonly #ready: Pending[] = [];
   /** Settlements that failed although the ledger of their org was available. */
   readonly #failed: Pending[] = [];
-  /** Settlements of orgs whose ledger is away. Orgs that were tried last are last. */
+  /** Settlements of orgs whose ledger is unavailable. An org moves to the end when it is tried. */
   readonly #away = new Map<string, Pending[]>();
 
   /** Number of settlements that may be posted now. */
@@ -37,7 +37,7 @@ export class SettlementQueue<Pending extends QueuedSettlement> {
     return this.#ready.splice(0, count);
   }
 
-  /** Takes back the settlements of a batch that failed. Returns false if the ledger was away for all orgs of the batch. */
+  /** Takes back the settlements of a batch that failed. Returns false if the ledger was unavailable for all orgs of the batch. */
   takeBack(batch: readonly Pending[], failed: ReadonlySet<Pending>): boolean {
     const available = new Set(
       batch.flatMap((one) => (failed.has(one) && one.isLedgerAway ? [] : one.settlement.orgId)),
@@ -70,7 +70,7 @@ export class SettlementQueue<Pending extends QueuedSettlement> {
   }
 
   /**
-   * Makes failed settlements ready for another attempt, at most `count` of each kind. Of an org whose ledger is away only one is
+   * Makes failed settlements ready for another attempt, at most `count` of each kind. Of an org whose ledger is unavailable only one is
    * tried; the others are ready once the ledger is available.
    */
   retry(count: number): void {

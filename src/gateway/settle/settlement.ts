@@ -6,7 +6,7 @@ import type { CallAttribution } from '../attribution-headers.ts';
 export interface Settlement {
   readonly orgId: string;
   readonly keyId: string;
-  /** Null for a call that was allowed while the ledger was away: its run gets an id when it is created. */
+  /** Null for a call that was allowed while the ledger was unavailable: its run gets an id when it is created. */
   readonly runId: string | null;
   /** True if the run is stored already, and is completed. */
   readonly isStored: boolean;

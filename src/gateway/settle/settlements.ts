@@ -1,7 +1,7 @@
 /**
  * Settles calls. A settlement is on disk before the response ends, and is posted a moment later, together with others: one transaction
- * for many calls. Until then its hold is open, so no limit is exceeded. A settlement that fails because the ledger is away is retried until
- * the ledger has it, also by the next process. If even the disk fails, the hold expires, and its whole amount is posted.
+ * for many calls. Until then its hold is open, so no limit is exceeded. A settlement that fails because the ledger is unavailable is
+ * retried until the ledger has it, also by the next process. If even the disk fails, the hold expires, and its whole amount is posted.
  */
 import type { CallPosting, RunDependencies } from '../../capabilities/spend/runs/index.ts';
 import { formatUsd } from '../../kernel/money.ts';
@@ -20,7 +20,7 @@ export interface SettledCall {
 export interface Settlements {
   /** Resolves once the settlement is on disk, or is posted. Never rejects. `heldNanos` is the cost if the actual one is unknown. */
   settle(settlement: Settlement, heldNanos: bigint): Promise<SettledCall>;
-  /** Posts the settlements of an org that wait. Returns undefined if there are none, or if the ledger of the org is away. */
+  /** Posts the settlements of an org that wait. Returns undefined if there are none, or if the ledger of the org is unavailable. */
   post(orgId: string): Promise<void> | undefined;
   readonly pending: number;
   readonly job: Job;
@@ -80,7 +80,7 @@ export function createSettlements({
     }
   }
 
-  /** Posts all that are ready now. Stops at a batch for which the ledger is away. */
+  /** Posts all that are ready now. Stops at a batch for which the ledger is unavailable. */
   async function postReady(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;

@@ -16,7 +16,7 @@ export type StreamEnd =
   | 'left'
   /** The process stops. */
   | 'cut'
-  /** No limit allowed to hold more. */
+  /** The hold could not be increased, so the rest of the output was not passed on. */
   | 'truncated';
 
 export interface RelayOptions {

@@ -91,7 +91,7 @@ export class EmbeddedHoldExpiry implements LedgerExpiry {
     );
   }
 
-  /** Posts the overdue holds of an org whose amount is posted. Adds the others to `released`. */
+  /** Posts those overdue holds of an org that are posted at expiry (`isPostedAtExpiry`). Adds the others to `released`. */
   async #expireOrg(
     orgId: string,
     holds: readonly OpenHold[],

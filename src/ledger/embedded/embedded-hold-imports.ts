@@ -1,4 +1,4 @@
-/** Importing holds on the embedded engine: decisions that were made elsewhere, for example while the ledger was away. */
+/** Importing holds on the embedded engine: decisions that were made elsewhere, for example while the ledger was unavailable. */
 import { applicableCounters } from '../../kernel/admission.ts';
 import type { Hold } from '../holds/hold.ts';
 import { addImportedHold, type HoldImport, type ImportedHold } from '../holds/hold-import.ts';

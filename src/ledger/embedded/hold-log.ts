@@ -106,7 +106,7 @@ interface LogFile extends LogLocation {
   allocatedBytes: number;
   /** Holds in the file, those of a line that is being written included. */
   open: number;
-  /** The earliest time of its lines; that of a line is the latest admission time of its holds. */
+  /** The earliest time of a line. The time of a line is the latest admission time of its holds. */
   sinceMs: number;
 }
 

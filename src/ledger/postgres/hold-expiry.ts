@@ -77,7 +77,7 @@ export class HoldExpiry<Run> implements LedgerExpiry {
         try {
           batches.set(orgId, await findOverdueOf(db, orgId, dueAt, after));
         } catch (error) {
-          // The worker of the org may be away. That must not keep the holds of other orgs open.
+          // The worker of the org may be unavailable. That must not keep the holds of other orgs open.
           this.#restAfterFailure(orgId, after);
           failures.push(error);
         }

@@ -15,7 +15,7 @@ export class UncommittedPosting<Run> {
   readonly ends: OpenHold | null;
   /** The reversal of an earlier charge that this posting replaces. */
   readonly #reversal: UncommittedPosting<Run> | null;
-  /** The reservation of that hold before the posting; empty for a charge without a hold. */
+  /** The reservation of `ends` before the posting; empty if the posting ends no hold. */
   readonly #before: Reservation;
   /** Additional rollback steps. */
   #alsoUndo: (() => void) | undefined;

@@ -31,7 +31,7 @@ export interface Processes {
 const beatEveryMs = 1_000;
 /** By the database's clock. Longer than a heartbeat may wait for a connection of a busy process. */
 const silentAfterSeconds = 6;
-/** Successful heartbeats of this process, one after the other, during which a silent row must not change. */
+/** A silent row is deleted once it has not changed for this many consecutive successful heartbeats of this process. */
 const unchangedBeatsMin = 3;
 
 /**

@@ -42,7 +42,7 @@ const waitingMax = 20_000;
 const requestsPerBatch = 500;
 /** Transactions at the same time: each needs a connection. On a Citus cluster they are those of different groups of orgs. */
 const batchesMax = 2;
-/** A request of a process whose database is away must not wait for it once more. */
+/** A request of a process whose database is unavailable must not wait for it once more. */
 const retryAfterMs = 1_000;
 
 export function createPostgresRateLimiter({ db, clock, log, share }: PostgresRateOptions): RateLimiter {

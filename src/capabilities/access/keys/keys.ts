@@ -34,7 +34,7 @@ export interface KeyDraft {
   readonly rotatedFrom?: string;
   /** Default: none. */
   readonly attribution?: Attribution;
-  /** The key or member that creates the key; undefined for a command. */
+  /** The key or member that creates the key; undefined if a command or the start of the service creates it. */
   readonly createdBy?: string;
 }
 

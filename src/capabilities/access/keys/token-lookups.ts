@@ -6,7 +6,7 @@ import { FairQueue } from '../../../platform/fair-queue.ts';
 import { addressBlock } from '../../../platform/http/message/address.ts';
 
 const bounds = { concurrency: 64, waitingMax: 2_000, waitMsMax: 3_000 };
-/** Clients whose connection is closed have no address. The queue takes an empty name as work of the service, which has priority. */
+/** Clients whose connection is closed have no address. The queue would take an empty name as work of the service itself. */
 const unknownAddress = 'unknown';
 
 export interface TokenLookups {

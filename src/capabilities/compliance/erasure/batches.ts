@@ -48,7 +48,7 @@ import {
 /** Fields of a match whose value may be the id of a customer. The wildcard is not: it stands for every customer. */
 const holdsCustomers = `(key = 'customer_id' OR key LIKE 'tag:%') AND value <> '${WILDCARD}'`;
 
-/** Ends the limits, credit packs and rates of the customer. */
+/** Ends the limits, credit packs and rates of the customer, deletes their names and replaces the id in them. */
 export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: RowBatch): Promise<number> {
   const ended = await tx.query(
     `UPDATE limits SET name = NULL, ended_at = coalesce(ended_at, $4), match = (

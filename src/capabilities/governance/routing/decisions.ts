@@ -250,7 +250,8 @@ function weightsOf({ weights }: RoutingPolicyRow): Weights | null {
 }
 
 /**
- * Returns the checks that a decision cannot make: it knows neither the content of the run nor its depth in the chain.
+ * Returns the checks of the org that a decision cannot make: it does not know the content of the run, its depth in the chain and,
+ * without `chain_id`, its chain.
  */
 async function notCheckedOf(
   { orgLimits }: DecisionDependencies,

@@ -148,7 +148,7 @@ function qualityOf({ priorWeight, rSquared }: ReturnsCurve): 'low' | 'fair' | 'g
   return priorWeight > 0.2 || (rSquared ?? 0) < 0.5 ? 'fair' : 'good';
 }
 
-/** Evenly spaced counts from one team to well past the observed and the paying count, and the planned count. */
+/** Returns 1, evenly spaced counts to well past the observed count and the last that pays, and the observed and planned counts. */
 function teamCounts(observed: number, pays: number, planned = 1): number[] {
   const paying = pays >= teamsSearchedMax ? 0 : pays;
   const last = Math.min(teamsSearchedMax, Math.max(2 * observed, Math.ceil(1.5 * paying), planned, 10));

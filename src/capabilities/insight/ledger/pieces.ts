@@ -47,7 +47,7 @@ export async function inPieces(
 
 /**
  * Tries again what a busy database did not begin in time: everything that was read before would be lost, which may be minutes of
- * work. If the database is away, the caller learns it at once.
+ * work. If the database is unavailable, the error is thrown at once.
  */
 export async function againIfBusy<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {

@@ -178,7 +178,7 @@ export async function findTallies(db: Queryable, orgId: string): Promise<Payment
   return rows.map((row) => ({ ...row, nanos: BigInt(row.nanos) }));
 }
 
-/** Returns whether the org ever had a credit pack or a prepaid balance: most have not, and need not be summed. */
+/** Returns whether the org ever had a credit pack or a prepaid balance. If not, there are no payments to sum. */
 export async function hasPayers(db: Queryable, orgId: string): Promise<boolean> {
   const rows = await db.query(
     `SELECT 1 AS one FROM limits WHERE org_id = $1 AND kind IN ('credits', 'prepaid') LIMIT 1`,

@@ -72,7 +72,7 @@ export const emailSubscriptions: ListSection = {
       rows
         .filter(({ id }) => isMailSubscription(id))
         .map((row) => ({ id: row.id, view: viewEmailSubscription(row) }))
-        // Without a recipient if all have unsubscribed: a file cannot state that.
+        // All recipients may have unsubscribed. A file cannot state that, so such a subscription is left out.
         .filter(({ view }) => view.recipients.length > 0)
         .map(({ id, view }) => ({
           id,

@@ -68,7 +68,7 @@ export interface StagedRun<Body> {
   readonly cost: Cost;
   readonly place: Place;
   readonly startedAt: Date;
-  /** Set for the run of a call that this service made, or that was reported to it. */
+  /** Set if this service made the call of the run, or telemetry reported the call. */
   readonly end: EndOfCall | undefined;
 }
 

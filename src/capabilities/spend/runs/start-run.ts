@@ -28,7 +28,7 @@ export interface StartOptions {
   readonly key?: RequestKey | undefined;
   /** Called before a limit denies the call. Returns a promise if other calls are settled now, so that it may fit then. */
   beforeDenial?(): Promise<void> | undefined;
-  /** Called if the hold was taken, or may have been because the database went away, although the call is not admitted. */
+  /** Called if the hold was taken, or may have been because the database became unavailable, although the call is not admitted. */
   onUncertain?(uncertain: UncertainStart): void;
 }
 

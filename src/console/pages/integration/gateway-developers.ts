@@ -75,7 +75,7 @@ interface Spend {
   readonly eachBudget: LimitView | undefined;
   readonly standings: Standings;
   readonly denials: Denials;
-  /** Denials name keys, and only a visitor who may read keys can tell whose they are. */
+  /** True if each denial can be assigned to a row. Denials name keys, and only a visitor who may read keys sees whose they are. */
   readonly isAttributed: boolean;
   readonly keys: Awaited<ReturnType<typeof keysById>>;
   readonly members: Awaited<ReturnType<typeof memberNames>>;

@@ -1,4 +1,4 @@
-/** Members of chats: those of OpenAI, and of the compatible providers, routers and servers that add their own. */
+/** Members of chat requests: those of OpenAI, and of the compatible providers, routers and servers that add their own. */
 import { type FormatMembers, listOf, members, objectOf, type PartsOf, parts } from '../member-kinds.ts';
 
 const breakpoints = { cache_control: 'settings', prompt_cache_breakpoint: 'settings' } as const;

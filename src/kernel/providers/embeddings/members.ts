@@ -1,4 +1,4 @@
-/** Members of embeddings. Their input is a text, a list of texts or of tokens; other objects are media that providers add. */
+/** Members of embedding requests. Their input is a text, a list of texts or of tokens; other objects are media that providers add. */
 import { type FormatMembers, members } from '../member-kinds.ts';
 
 export const embeddingsMembers: FormatMembers = {

@@ -1,4 +1,4 @@
-/** Members of Anthropic's messages. */
+/** Members of requests to Anthropic's Messages API. */
 import {
   documentOf,
   type FormatMembers,

@@ -1,4 +1,4 @@
-/** Members of the Responses API. */
+/** Members of requests to the Responses API. */
 import { type FormatMembers, type MemberTable, members, parts } from '../member-kinds.ts';
 
 const breakpoint = { prompt_cache_breakpoint: 'settings', cache_control: 'settings' } as const;

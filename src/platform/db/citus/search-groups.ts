@@ -1,4 +1,4 @@
-/** Searches the rows of all tenants. If a part of a Citus cluster is away, finds those of the other parts. */
+/** Searches the rows of all tenants. If a part of a Citus cluster is unavailable, finds those of the other parts. */
 import { ServiceUnavailable } from '../../service-unavailable.ts';
 import type { Database } from '../database.ts';
 
