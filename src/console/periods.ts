@@ -22,7 +22,7 @@ const invalidRange = 'Invalid range';
 
 export const periodParameters = ['range', 'from', 'to'];
 
-export interface Period {
+export interface PagePeriod {
   readonly name: PeriodName;
   /** The query of the API. Empty for all time; an invalid range or date is passed on, so that the API rejects it. */
   readonly api: { readonly from?: string; readonly to?: string; readonly range?: string };
@@ -38,7 +38,7 @@ type When = Pick<ScreenVisit, 'now' | 'query'> & { readonly org: { readonly time
 type Fallback = 'all' | '30d' | 'today';
 
 /** `fallback` is the period of an address without one. */
-export function periodOf({ query, now, org }: When, fallback: Fallback): Period {
+export function periodOf({ query, now, org }: When, fallback: Fallback): PagePeriod {
   const timezone = org.timezone;
   const [from, to] = [query.get('from')?.trim() ?? '', query.get('to')?.trim() ?? ''];
   const asked = query.get('range') ?? '';
@@ -95,7 +95,7 @@ function dayBefore(startMs: number, days: number, timezone: string): number {
   return at;
 }
 
-function preset(name: PeriodName, fromMs: number, toMs: number, timezone: string): Period {
+function preset(name: PeriodName, fromMs: number, toMs: number, timezone: string): PagePeriod {
   return {
     name,
     api: instants(fromMs, toMs),
@@ -111,7 +111,7 @@ function customPeriod(
   to: string,
   timezone: string,
   fallback: { readonly startMs: number; readonly endMs: number },
-): Period {
+): PagePeriod {
   const fromMs = from === '' ? fallback.startMs : boundary(from, timezone, 'startMs');
   const toMs = to === '' ? fallback.endMs : boundary(to, timezone, 'endMs');
   const query = { range: 'custom', ...(from !== '' && { from }), ...(to !== '' && { to }) };
@@ -198,7 +198,7 @@ function unranged(query: URLSearchParams): Record<string, string> {
 export interface PeriodBar {
   readonly path: string;
   readonly query: URLSearchParams;
-  readonly period: Period;
+  readonly period: PagePeriod;
   /** Also offers all time. */
   readonly withAll?: true;
 }

@@ -8,7 +8,7 @@ import type { Option } from './forms.ts';
 import { link } from './html.ts';
 import { fieldName } from './limit-names.ts';
 import { keysById, memberNames } from './names.ts';
-import type { Period } from './periods.ts';
+import type { PagePeriod } from './periods.ts';
 import type { ScreenVisit } from './screen.ts';
 
 /** Fields that usage can be grouped and filtered by. */
@@ -78,7 +78,7 @@ const noValues = Object.fromEntries(
 ) as unknown as UsedValues['fields'];
 
 /** Reads the values that runs of the period have; a page works without them. */
-export async function readUsedValues({ api, org }: ScreenVisit, period: Period): Promise<UsedValues> {
+export async function readUsedValues({ api, org }: ScreenVisit, period: PagePeriod): Promise<UsedValues> {
   const found = await api.tryGet<'usage.values'>(
     link(`${org.path}/usage/values`, { ...period.api, limit: String(valuesMax) }),
   );

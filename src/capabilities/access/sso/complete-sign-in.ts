@@ -8,7 +8,7 @@ import { findMemberOf, type Identity, recognizeMember } from '../members/index.t
 import { findOrg } from '../orgs/index.ts';
 import { endMemberSessions, openSession, type Sessions, signInAnswer } from '../sessions/index.ts';
 import { type Person, rulesFor } from './person.ts';
-import { type AttemptRow, type ConnectionRow, deleteTickets } from './queries.ts';
+import { type AttemptRow, deleteTickets, type SsoConnectionRow } from './queries.ts';
 import type { SsoKind } from './schema.ts';
 import { connectionOf, lockConnection } from './sign-in-connection.ts';
 import { type FailureDependencies, recordFailedSignIn } from './sign-in-failures.ts';
@@ -25,7 +25,7 @@ export async function signInPerson(
   deps: CompletionDependencies,
   visit: Visit,
   attempt: AttemptRow,
-  connection: ConnectionRow,
+  connection: SsoConnectionRow,
   person: Person,
 ): Promise<PageAnswer> {
   if (await isSignedInElsewhere(deps, visit, attempt)) {
@@ -96,7 +96,7 @@ async function confirmation(
 export async function recognize<Result>(
   deps: CompletionDependencies,
   visit: Visit,
-  before: ConnectionRow,
+  before: SsoConnectionRow,
   person: Person,
   work: (tx: Transaction, memberId: string) => Promise<Result>,
 ): Promise<Result> {

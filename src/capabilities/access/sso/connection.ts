@@ -4,7 +4,7 @@ import { invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import { mayConnect } from '../../../platform/outbound/addresses.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
-import type { ConnectionRow } from './queries.ts';
+import type { SsoConnectionRow } from './queries.ts';
 import type { PutSso, SsoKind, SsoView } from './schema.ts';
 
 export interface ServiceUrls {
@@ -27,7 +27,7 @@ export function serviceUrls(baseUrl: string, slug: string, kind: SsoKind): Servi
   };
 }
 
-export function viewConnection(row: ConnectionRow, urls: ServiceUrls): SsoView {
+export function viewConnection(row: SsoConnectionRow, urls: ServiceUrls): SsoView {
   const isOidc = row.kind === 'oidc';
   return {
     kind: row.kind,
@@ -55,7 +55,7 @@ export function viewConnection(row: ConnectionRow, urls: ServiceUrls): SsoView {
 }
 
 /** Returns false if responses of one provider must not be accepted for the other. */
-export function isSameProvider(one: ConnectionRow, other: ConnectionRow): boolean {
+export function isSameProvider(one: SsoConnectionRow, other: SsoConnectionRow): boolean {
   return (['kind', 'issuer', 'client_id', 'idp_certificate'] as const).every(
     (field) => one[field] === other[field],
   );
@@ -68,7 +68,7 @@ export function secretContext(orgId: string): string {
 /** Returns true if this is the client secret in use. */
 export function isStoredSecret(
   secrets: Secrets,
-  { org_id, client_secret }: Pick<ConnectionRow, 'org_id' | 'client_secret'>,
+  { org_id, client_secret }: Pick<SsoConnectionRow, 'org_id' | 'client_secret'>,
   given: string,
 ): boolean {
   return client_secret !== null && secrets.decrypt(client_secret, secretContext(org_id)) === given;
@@ -83,12 +83,12 @@ export interface PutConnection {
   readonly orgId: string;
   readonly now: Date;
   readonly body: PutSso;
-  readonly before: ConnectionRow | undefined;
+  readonly before: SsoConnectionRow | undefined;
   readonly allowPrivateNetworks: boolean;
 }
 
 /** Returns the new connection, or throws with every invalid field. */
-export function connectionFrom(secrets: Secrets, put: PutConnection): ConnectionRow {
+export function connectionFrom(secrets: Secrets, put: PutConnection): SsoConnectionRow {
   const { orgId, now, body, before, allowPrivateNetworks } = put;
   const kind = body.kind ?? (body.idp_entity_id === undefined ? 'oidc' : 'saml');
   const fieldErrors = fieldFaults(kind, body, allowPrivateNetworks);

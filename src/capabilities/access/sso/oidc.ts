@@ -9,7 +9,7 @@ import { type ServiceUrls, secretContext } from './connection.ts';
 import { createDiscovery, type DiscoveryDependencies } from './discovery.ts';
 import { displayName, emailOf, type Person, textOf, textsOf } from './person.ts';
 import { checkedAnswer } from './provider-answer.ts';
-import type { ConnectionRow } from './queries.ts';
+import type { SsoConnectionRow } from './queries.ts';
 
 export interface OidcDependencies extends DiscoveryDependencies {
   readonly secrets: Secrets;
@@ -25,7 +25,7 @@ export interface OidcProof {
 export interface Oidc {
   /** Starts a sign-in. Returns the URL to redirect the browser to, and the proof to store. */
   begin(
-    connection: ConnectionRow,
+    connection: SsoConnectionRow,
     state: string,
     urls: Pick<ServiceUrls, 'redirectUrl' | 'orgRedirectUrl'>,
   ): Promise<{ url: URL; proof: OidcProof }>;
@@ -33,7 +33,7 @@ export interface Oidc {
    * Completes a sign-in. `currentUrl` is the requested callback URL with its query. Throws if the response is invalid.
    */
   finish(
-    connection: ConnectionRow,
+    connection: SsoConnectionRow,
     currentUrl: URL,
     state: string,
     proof: OidcProof,
@@ -50,7 +50,7 @@ export function createOidc(deps: OidcDependencies): Oidc {
    * Creates a configuration for one step of a sign-in, so that neither the client secret nor the issuer's keys stay in
    * memory.
    */
-  async function configurationFor(connection: ConnectionRow): Promise<oidc.Configuration> {
+  async function configurationFor(connection: SsoConnectionRow): Promise<oidc.Configuration> {
     const { org_id, issuer, client_id, client_secret } = connection;
     const server = await discovery.metadataOf(issuer);
     const secret = client_secret === null ? undefined : secrets.decrypt(client_secret, secretContext(org_id));
@@ -147,7 +147,7 @@ const timeMaxSeconds = 253_402_300_799;
  * Adds two checks: openid-client compares `azp` only if there are several audiences, and accepts times however far in
  * the future.
  */
-function checkClaims(claims: oidc.IDToken, { client_id }: ConnectionRow): void {
+function checkClaims(claims: oidc.IDToken, { client_id }: SsoConnectionRow): void {
   if (claims.azp !== undefined && claims.azp !== client_id) {
     throw new Error(`the ID token was issued to ${String(claims.azp)}`);
   }
@@ -159,7 +159,7 @@ function checkClaims(claims: oidc.IDToken, { client_id }: ConnectionRow): void {
   }
 }
 
-function personOf({ issuer, groups_attribute }: ConnectionRow, idToken: Claims, userinfo: Claims): Person {
+function personOf({ issuer, groups_attribute }: SsoConnectionRow, idToken: Claims, userinfo: Claims): Person {
   const claims: Claims = { ...userinfo, ...idToken };
   const subject = textOf(claims.sub);
   if (subject === undefined) {

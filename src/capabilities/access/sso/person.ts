@@ -3,7 +3,7 @@ import { type ApiError, apiError } from '../../../contract/api-error.ts';
 import type { OrgRole } from '../../../contract/scopes.ts';
 import { outranks } from '../../../platform/http/routes/access.ts';
 import type { IdentityRules } from '../members/index.ts';
-import type { ConnectionRow } from './queries.ts';
+import type { SsoConnectionRow } from './queries.ts';
 
 export interface Person {
   readonly issuer: string;
@@ -16,7 +16,10 @@ export interface Person {
   readonly groups: readonly string[];
 }
 
-type Rules = Pick<ConnectionRow, 'role_mapping' | 'default_role' | 'just_in_time' | 'allowed_email_domains'>;
+type Rules = Pick<
+  SsoConnectionRow,
+  'role_mapping' | 'default_role' | 'just_in_time' | 'allowed_email_domains'
+>;
 
 /** Returns what the connection grants the person, or why the sign-in is rejected. */
 export function rulesFor(person: Person, connection: Rules): IdentityRules | ApiError {

@@ -3,7 +3,7 @@ import type { Queryable } from '../../../platform/db/database.ts';
 import { tableOf } from '../../../platform/db/table.ts';
 import type { SsoKind } from './schema.ts';
 
-export interface ConnectionRow {
+export interface SsoConnectionRow {
   readonly org_id: string;
   readonly kind: SsoKind;
   /** The OIDC issuer, or the entity id of the SAML identity provider. */
@@ -27,7 +27,7 @@ export const {
   upsert: putConnection,
   delete: deleteConnection,
   find: findConnection,
-} = tableOf<ConnectionRow>()('sso_connections', {
+} = tableOf<SsoConnectionRow>()('sso_connections', {
   columns: `org_id, kind, issuer, client_id, client_secret, scope, idp_sso_url, idp_certificate, groups_attribute, role_mapping,
     default_role, allowed_email_domains, just_in_time, required, created_at, updated_at`,
   key: ['org_id'],

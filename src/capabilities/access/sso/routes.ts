@@ -10,7 +10,7 @@ import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg, lockOrg, type OrgRow } from '../orgs/index.ts';
 import { endFederated, endUnfederated } from '../sessions/index.ts';
 import { connectionFrom, serviceUrls, viewConnection } from './connection.ts';
-import { type ConnectionRow, deleteConnection, findConnection, putConnection } from './queries.ts';
+import { deleteConnection, findConnection, putConnection, type SsoConnectionRow } from './queries.ts';
 import { PutSso, SsoView } from './schema.ts';
 
 export interface SsoRouteDependencies {
@@ -34,7 +34,7 @@ export function ssoRoutes({
   allowPrivateNetworks,
   baseUrl,
 }: Omit<SsoRouteDependencies, 'ids'>): Route[] {
-  const view = (row: ConnectionRow, { slug }: OrgRow) =>
+  const view = (row: SsoConnectionRow, { slug }: OrgRow) =>
     viewConnection(row, serviceUrls(baseUrl(), slug, row.kind));
 
   return [

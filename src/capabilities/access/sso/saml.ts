@@ -9,7 +9,7 @@ import { systemClock } from '../../../platform/time/clock.ts';
 import { type Assertion, readAssertion } from './assertion.ts';
 import type { ServiceUrls } from './connection.ts';
 import { displayName, emailOf, type Person } from './person.ts';
-import type { ConnectionRow } from './queries.ts';
+import type { SsoConnectionRow } from './queries.ts';
 
 const clockSkewMs = 60_000;
 /** Maximum age of an assertion, even if the provider declares it valid for longer. */
@@ -20,7 +20,7 @@ const loadLibrary = () => import('@node-saml/node-saml');
 
 type Urls = Pick<ServiceUrls, 'spEntityId' | 'acsUrl'>;
 
-async function optionsOf(connection: ConnectionRow, { spEntityId, acsUrl }: Urls): Promise<SamlConfig> {
+async function optionsOf(connection: SsoConnectionRow, { spEntityId, acsUrl }: Urls): Promise<SamlConfig> {
   const { ValidateInResponseTo } = await loadLibrary();
   return {
     issuer: spEntityId,
@@ -41,7 +41,7 @@ async function optionsOf(connection: ConnectionRow, { spEntityId, acsUrl }: Urls
 
 /** Returns the URL of the identity provider to redirect the browser to. */
 export async function authorizeUrl(
-  connection: ConnectionRow,
+  connection: SsoConnectionRow,
   urls: Urls,
   requestId: string,
 ): Promise<string> {
@@ -67,7 +67,7 @@ export async function serviceMetadata({ spEntityId, acsUrl }: Urls): Promise<str
  */
 export async function verifyResponse(
   thread: SamlThread,
-  connection: ConnectionRow,
+  connection: SsoConnectionRow,
   urls: Urls,
   response: string,
 ): Promise<Assertion> {
@@ -90,7 +90,7 @@ export async function verifyResponse(
 
 /** E-mail addresses from the provider count as verified, because the org chose the provider. */
 export function personOf(
-  { issuer, groups_attribute }: ConnectionRow,
+  { issuer, groups_attribute }: SsoConnectionRow,
   { nameId, attributes }: Assertion,
 ): Person {
   const first = (...names: string[]) => names.map((name) => attributes.get(name)?.[0]).find(Boolean);

@@ -3,13 +3,13 @@ import { type ApiError, apiError } from '../../../contract/api-error.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { findOrgBySlug, lockOrg, type OrgRow } from '../orgs/index.ts';
 import { isSameProvider } from './connection.ts';
-import { type AttemptRow, type ConnectionRow, findConnection } from './queries.ts';
+import { type AttemptRow, findConnection, type SsoConnectionRow } from './queries.ts';
 
 /** An org without SSO gets the same response as an unknown org. */
 export async function requireConnection(
   db: Database,
   slug: string | undefined,
-): Promise<{ org: OrgRow; connection: ConnectionRow }> {
+): Promise<{ org: OrgRow; connection: SsoConnectionRow }> {
   const org = await findOrgBySlug(db, slug ?? '');
   const connection = org && (await findConnection(db, org.id));
   if (org === undefined || connection === undefined) {
@@ -22,7 +22,7 @@ export async function requireConnection(
 export async function connectionOf(
   db: Database,
   { org_id, issuer, kind }: AttemptRow,
-): Promise<ConnectionRow> {
+): Promise<SsoConnectionRow> {
   const connection = await findConnection(db, org_id);
   const isSame = connection?.issuer === issuer && (kind === 'ticket' || kind === connection.kind);
   if (connection === undefined || !isSame) {
@@ -35,7 +35,7 @@ export async function connectionOf(
  * Locks the org and returns its current connection; throws if the provider was replaced. Replacing the provider ends the
  * sessions that were opened through the old one; because of the lock it also finds a session that is being opened.
  */
-export async function lockConnection(tx: Transaction, before: ConnectionRow): Promise<ConnectionRow> {
+export async function lockConnection(tx: Transaction, before: SsoConnectionRow): Promise<SsoConnectionRow> {
   await lockOrg(tx, before.org_id);
   const connection = await findConnection(tx, before.org_id);
   if (connection === undefined || !isSameProvider(connection, before)) {

@@ -11,7 +11,7 @@ import type { Ids } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { createTokens, tokenDigest } from '../sessions/index.ts';
 import type { OidcProof } from './oidc.ts';
-import type { ConnectionRow } from './queries.ts';
+import type { SsoConnectionRow } from './queries.ts';
 import type { SsoKind } from './schema.ts';
 import { findTestByDigest, insertTest, type TestRow, updateTest } from './test-queries.ts';
 import type { SsoTestResult, SsoTestView } from './test-schema.ts';
@@ -33,7 +33,7 @@ export function testContext(orgId: string, id: string): string {
 }
 
 interface Sealed {
-  readonly connection: Omit<ConnectionRow, 'client_secret' | 'created_at' | 'updated_at'> & {
+  readonly connection: Omit<SsoConnectionRow, 'client_secret' | 'created_at' | 'updated_at'> & {
     /** In base64. */
     readonly client_secret: string | null;
   };
@@ -41,9 +41,9 @@ interface Sealed {
 }
 
 export interface SignInTests {
-  create(tx: Queryable, connection: ConnectionRow, now: Date): Promise<{ row: TestRow; token: string }>;
+  create(tx: Queryable, connection: SsoConnectionRow, now: Date): Promise<{ row: TestRow; token: string }>;
   view(row: TestRow): SsoTestView;
-  connectionOf(row: TestRow): ConnectionRow;
+  connectionOf(row: TestRow): SsoConnectionRow;
   proofOf(row: TestRow): OidcProof;
   /** Returns the test of the token in the URL, which was not started yet. */
   findPending(token: string, now: Date): Promise<TestRow>;

@@ -11,7 +11,7 @@ import { checkResponseText } from './assertion.ts';
 import { serviceUrls } from './connection.ts';
 import type { Oidc } from './oidc.ts';
 import { type Person, rulesFor } from './person.ts';
-import type { ConnectionRow } from './queries.ts';
+import type { SsoConnectionRow } from './queries.ts';
 import { authorizeUrl, personOf, verifyResponse } from './saml.ts';
 import { causeOf } from './sign-in-failures.ts';
 import type { SignInTests } from './sign-in-tests.ts';
@@ -93,7 +93,7 @@ export function createTestPages({
    * Recognizes the person as a sign-in would, and rolls everything back.
    */
   async function preview(
-    connection: ConnectionRow,
+    connection: SsoConnectionRow,
     { person, claims }: Statement,
     now: Date,
   ): Promise<SsoTestResult> {

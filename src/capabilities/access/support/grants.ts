@@ -19,7 +19,7 @@ import {
   insertGrant,
   insertSession,
   lockOpenGrants,
-  type SessionRow,
+  type SupportSessionRow,
   updateFate,
   upsertSettings,
 } from './queries.ts';
@@ -29,8 +29,8 @@ import {
   type GrantStatus,
   type GrantView,
   grantHoursMax,
-  type SessionView,
   type SettingsView,
+  type SupportSessionView,
 } from './schema.ts';
 
 const hourMs = 3_600_000;
@@ -67,7 +67,7 @@ export function viewGrant(grant: GrantRow, now: Date): GrantView {
   };
 }
 
-export function viewSession(session: SessionRow, grant: GrantRow): SessionView {
+export function viewSession(session: SupportSessionRow, grant: GrantRow): SupportSessionView {
   return {
     id: session.id,
     grant_id: session.grant_id,
@@ -167,7 +167,7 @@ async function revoke(tx: Transaction, ids: Ids, context: ActionContext, before:
 }
 
 export interface Opened {
-  readonly session: SessionRow;
+  readonly session: SupportSessionRow;
   readonly grant: GrantRow;
   readonly token: string;
 }
@@ -192,7 +192,7 @@ export async function openSession(
     throw apiError('conflict', `The limit of ${sessionsPerGrantMax} sessions per grant is reached.`);
   }
   const token = generateKey(tokenEnvironment);
-  const session: SessionRow = {
+  const session: SupportSessionRow = {
     org_id: grant.org_id,
     id: ids.next('sse'),
     grant_id: grant.id,

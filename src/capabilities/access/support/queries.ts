@@ -110,7 +110,7 @@ function statusConditions(status: GrantStatus | undefined, now: Date): Condition
   }
 }
 
-export interface SessionRow {
+export interface SupportSessionRow {
   readonly org_id: string;
   readonly id: string;
   readonly grant_id: string;
@@ -119,7 +119,7 @@ export interface SessionRow {
   readonly created_at: Date;
 }
 
-export const { insert: insertSession } = tableOf<SessionRow>()('support_sessions', {
+export const { insert: insertSession } = tableOf<SupportSessionRow>()('support_sessions', {
   columns: 'org_id, id, grant_id, digest, operator_key_id, created_at',
   key: ['org_id', 'id'],
 });
@@ -132,7 +132,7 @@ export async function countSessions(tx: Queryable, orgId: string, grantId: strin
   return Number(row?.sessions ?? 0);
 }
 
-export interface FoundSession extends CredentialOrgRow {
+export interface FoundSupportSession extends CredentialOrgRow {
   readonly id: string;
   readonly org_id: string;
   readonly grant_id: string;
@@ -149,8 +149,8 @@ export async function findSession(
   db: Queryable,
   digest: string,
   now: Date,
-): Promise<FoundSession | undefined> {
-  const [row] = await db.query<FoundSession>(
+): Promise<FoundSupportSession | undefined> {
+  const [row] = await db.query<FoundSupportSession>(
     `SELECT s.id, s.org_id, s.grant_id, s.operator_key_id, g.scope, g.reason, g.expires_at,
             g.revoked_at IS NOT NULL OR g.approved IS NOT DISTINCT FROM false OR NOT coalesce(settings.allowed, true)
               OR k.id IS NULL OR k.revoked_at IS NOT NULL OR coalesce(k.ends_at <= $2, false)

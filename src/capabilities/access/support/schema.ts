@@ -57,7 +57,7 @@ export const CreateGrant = closed({
 });
 export type CreateGrant = Static<typeof CreateGrant>;
 
-export const SessionView = closed({
+export const SupportSessionView = closed({
   id,
   grant_id: id,
   org_id: id,
@@ -66,10 +66,10 @@ export const SessionView = closed({
   created_at: timestamp,
   expires_at: timestamp,
 });
-export type SessionView = Static<typeof SessionView>;
+export type SupportSessionView = Static<typeof SupportSessionView>;
 
 export const OpenedSession = closed({
-  ...SessionView.properties,
+  ...SupportSessionView.properties,
   token: Type.String({
     description: 'Use it as a bearer token. It is shown only once.',
   }),

@@ -30,10 +30,10 @@ import {
   deleteEmptyRun,
   finishRun,
   openRun,
-  type PolicyRow,
   type Postponed,
   postpone,
   postponeKind,
+  type RetentionPolicyRow,
   scheduleNext,
 } from './queries.ts';
 import { ledgerDaysMin } from './schema.ts';
@@ -71,7 +71,7 @@ interface Step {
   readonly kind: DeletedKind;
   /** The kind that must be deleted first: while it is postponed, this one is skipped. */
   readonly after?: DeletedKind;
-  run(tx: Transaction, policy: PolicyRow, now: Date): Promise<number>;
+  run(tx: Transaction, policy: RetentionPolicyRow, now: Date): Promise<number>;
 }
 
 const daysBefore = (now: Date, days: number) => new Date(now.getTime() - days * dayMs);
@@ -139,7 +139,7 @@ function stepsOf(signer: Signer): Step[] {
 
 /** The org in progress, and the kind of data being deleted. */
 interface Turn {
-  readonly policy: PolicyRow;
+  readonly policy: RetentionPolicyRow;
   kind: DeletedKind | undefined;
 }
 

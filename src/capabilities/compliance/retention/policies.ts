@@ -6,8 +6,8 @@ import {
   findLastRun,
   findPolicy,
   lockPolicy,
-  type PolicyRow,
-  type RunRow,
+  type RetentionPolicyRow,
+  type RetentionRunRow,
   retentionPolicyChanged,
   selectRuns,
   upsertPolicy,
@@ -24,7 +24,7 @@ import {
 type Progress = Pick<RetentionPolicyView, 'failing_since' | 'failing' | 'last_run'>;
 type Settings = Omit<RetentionPolicyView, keyof Progress>;
 
-export function viewPolicy(row: Omit<PolicyRow, 'failing_since' | 'put_off'> | undefined): Settings {
+export function viewPolicy(row: Omit<RetentionPolicyRow, 'failing_since' | 'put_off'> | undefined): Settings {
   if (row === undefined) {
     return { ...defaults, updated_at: null };
   }
@@ -41,7 +41,7 @@ export function viewPolicy(row: Omit<PolicyRow, 'failing_since' | 'put_off'> | u
   };
 }
 
-export function viewRetentionRun(row: RunRow): RetentionRunView {
+export function viewRetentionRun(row: RetentionRunRow): RetentionRunView {
   return {
     id: row.id,
     started_at: row.started_at.toISOString(),
@@ -86,7 +86,7 @@ export async function putPolicy(
 export async function findProgress(
   db: Queryable,
   orgId: string,
-  policy: PolicyRow | undefined,
+  policy: RetentionPolicyRow | undefined,
 ): Promise<Progress> {
   const run = await findLastRun(db, orgId);
   return {
@@ -101,7 +101,7 @@ export async function listRetentionRuns(
   orgId: string,
   query: RetentionRunFilters,
 ): Promise<PageOf<RetentionRunView>> {
-  const { data, next_cursor } = await selectPage<RunRow>(db, {
+  const { data, next_cursor } = await selectPage<RetentionRunRow>(db, {
     select: selectRuns,
     where: [['org_id = ?', orgId]],
     sorts: retentionRunSorts,

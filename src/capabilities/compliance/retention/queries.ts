@@ -4,7 +4,7 @@ import { tableOf } from '../../../platform/db/table.ts';
 
 export const retentionPolicyChanged = changeChannel('retention');
 
-export interface PolicyRow {
+export interface RetentionPolicyRow {
   readonly org_id: string;
   readonly runs_days: number | null;
   readonly content_days: number;
@@ -20,14 +20,14 @@ export interface PolicyRow {
   readonly put_off: Postponed;
 }
 export type Postponed = Readonly<Partial<Record<DeletedKind, string>>>;
-type Settings = Omit<PolicyRow, 'failing_since' | 'put_off'>;
+type Settings = Omit<RetentionPolicyRow, 'failing_since' | 'put_off'>;
 
 const settings =
   'org_id, runs_days, content_days, audit_days, deliveries_days, idempotency_days, legal_hold, created_at, updated_at';
 const columns = `${settings}, failing_since, put_off` as const;
 
 /** A lock waits for a deletion batch in progress. */
-export const { find: findPolicy, lock: lockPolicy } = tableOf<PolicyRow>()('retention_policies', {
+export const { find: findPolicy, lock: lockPolicy } = tableOf<RetentionPolicyRow>()('retention_policies', {
   columns,
   key: ['org_id'],
   json: ['put_off'],
@@ -56,8 +56,8 @@ export async function upsertPolicy(tx: Queryable, row: Settings): Promise<void> 
 }
 
 /** Returns the policy that is due, locked; policies that other processes hold are skipped. */
-export async function claimDue(tx: Queryable, now: Date): Promise<PolicyRow | undefined> {
-  const [row] = await tx.query<PolicyRow>(
+export async function claimDue(tx: Queryable, now: Date): Promise<RetentionPolicyRow | undefined> {
+  const [row] = await tx.query<RetentionPolicyRow>(
     `SELECT ${columns} FROM retention_policies WHERE next_run_at <= $1 AND NOT legal_hold
       ORDER BY next_run_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
     [now],
@@ -84,7 +84,7 @@ export async function scheduleNext(
  * retry.
  */
 interface Failure {
-  readonly policy: PolicyRow;
+  readonly policy: RetentionPolicyRow;
   readonly now: Date;
   readonly until: Date;
 }
@@ -130,7 +130,7 @@ export const deletedKinds = [
 ] as const;
 export type DeletedKind = (typeof deletedKinds)[number];
 
-export interface RunRow extends Readonly<Record<DeletedKind, bigint>> {
+export interface RetentionRunRow extends Readonly<Record<DeletedKind, bigint>> {
   readonly org_id: string;
   readonly id: string;
   readonly started_at: Date;
@@ -140,13 +140,15 @@ export interface RunRow extends Readonly<Record<DeletedKind, bigint>> {
 export const selectRuns = `SELECT org_id, id, started_at, finished_at, ${deletedKinds.join(', ')} FROM retention_runs`;
 
 /** Returns the run in progress, or a new one. */
-export async function openRun(tx: Queryable, orgId: string, id: string, now: Date): Promise<RunRow> {
+export async function openRun(tx: Queryable, orgId: string, id: string, now: Date): Promise<RetentionRunRow> {
   await tx.query(
     `INSERT INTO retention_runs (org_id, id, started_at) VALUES ($1, $2, $3)
      ON CONFLICT (org_id) WHERE finished_at IS NULL DO NOTHING`,
     [orgId, id, now],
   );
-  const [row] = await tx.query<RunRow>(`${selectRuns} WHERE org_id = $1 AND finished_at IS NULL`, [orgId]);
+  const [row] = await tx.query<RetentionRunRow>(`${selectRuns} WHERE org_id = $1 AND finished_at IS NULL`, [
+    orgId,
+  ]);
   if (row === undefined) {
     throw new Error('retention run not found after it was created');
   }
@@ -155,7 +157,7 @@ export async function openRun(tx: Queryable, orgId: string, id: string, now: Dat
 
 export async function addDeleted(
   tx: Queryable,
-  { org_id, id }: RunRow,
+  { org_id, id }: RetentionRunRow,
   kind: DeletedKind,
   count: number,
 ): Promise<void> {
@@ -166,7 +168,7 @@ export async function addDeleted(
   ]);
 }
 
-export async function finishRun(tx: Queryable, { org_id, id }: RunRow, now: Date): Promise<void> {
+export async function finishRun(tx: Queryable, { org_id, id }: RetentionRunRow, now: Date): Promise<void> {
   await tx.query('UPDATE retention_runs SET finished_at = $3 WHERE org_id = $1 AND id = $2', [
     org_id,
     id,
@@ -175,12 +177,12 @@ export async function finishRun(tx: Queryable, { org_id, id }: RunRow, now: Date
 }
 
 /** Deletes a run that deleted nothing, because such a run is not recorded. */
-export async function deleteEmptyRun(tx: Queryable, { org_id, id }: RunRow): Promise<void> {
+export async function deleteEmptyRun(tx: Queryable, { org_id, id }: RetentionRunRow): Promise<void> {
   await tx.query('DELETE FROM retention_runs WHERE org_id = $1 AND id = $2', [org_id, id]);
 }
 
-export async function findLastRun(db: Queryable, orgId: string): Promise<RunRow | undefined> {
-  const [row] = await db.query<RunRow>(
+export async function findLastRun(db: Queryable, orgId: string): Promise<RetentionRunRow | undefined> {
+  const [row] = await db.query<RetentionRunRow>(
     `${selectRuns} WHERE org_id = $1 ORDER BY started_at DESC, id DESC LIMIT 1`,
     [orgId],
   );

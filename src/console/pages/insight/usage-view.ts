@@ -1,7 +1,7 @@
 /** The view of the usage page, read from its address: range, groupings, measure, comparison and filters. */
 
 import { link } from '../../html.ts';
-import { type Period, periodOf, periodParameters } from '../../periods.ts';
+import { type PagePeriod, periodOf, periodParameters } from '../../periods.ts';
 import { type FieldValue, filtersFor, travellingFilters, usageFields } from '../../run-filters.ts';
 import type { ScreenVisit } from '../../screen.ts';
 import { type ChartMeasure, measureOf } from './usage-measures.ts';
@@ -16,7 +16,7 @@ export type Interval = (typeof intervals)[number];
 export const viewParameters = ['group_by', 'then_by', 'measure', 'compare', ...periodParameters];
 
 export interface UsageState {
-  readonly period: Period;
+  readonly period: PagePeriod;
   /** A field, or a tag as `tag:name`. */
   readonly groupBy: string;
   /** An interval, or a second field or tag. */
@@ -66,7 +66,7 @@ export function usageState(visit: ScreenVisit): UsageState {
 function thenByOf(
   wanted: string,
   groupBy: string,
-  { api }: Period,
+  { api }: PagePeriod,
 ): Pick<UsageState, 'thenBy' | 'fittingInterval'> {
   const lengthMs = Date.parse(api.to ?? '') - Date.parse(api.from ?? '');
   const fittingInterval = lengthMs <= 2 * dayMs ? 'hour' : lengthMs > daysMax * dayMs ? 'month' : 'day';

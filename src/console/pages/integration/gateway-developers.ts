@@ -8,7 +8,7 @@ import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { subline } from '../../inline.ts';
 import { fieldName, limitLink, remaining } from '../../limit-names.ts';
 import { keyLink, keysById, memberNames } from '../../names.ts';
-import { type Period, periodBar, periodOf } from '../../periods.ts';
+import { type PagePeriod, periodBar, periodOf } from '../../periods.ts';
 import { notSet } from '../../run-filters.ts';
 import { type Screen, type ScreenVisit, type VisitedOrg, view } from '../../screen.ts';
 import { type Column, table } from '../../table.ts';
@@ -68,7 +68,7 @@ ${card('Spend by developer', body)}`,
 interface Spend {
   readonly visit: ScreenVisit;
   readonly usage: Responses['usage.read'];
-  readonly period: Period;
+  readonly period: PagePeriod;
   readonly grouping: (typeof groupings)[number];
   readonly budgets: ListPages<LimitView> | ApiFailure;
   /** The budget for each member or key; undefined if there is none. */
@@ -84,7 +84,7 @@ interface Spend {
 async function readSpend(
   visit: ScreenVisit,
   usage: Responses['usage.read'],
-  period: Period,
+  period: PagePeriod,
   grouping: Spend['grouping'],
 ): Promise<Spend> {
   const { api, org } = visit;
@@ -245,7 +245,7 @@ interface Denials {
   readonly keyIds: readonly string[];
 }
 
-async function denialsByKey(api: Api, org: VisitedOrg, period: Period): Promise<Denials> {
+async function denialsByKey(api: Api, org: VisitedOrg, period: PagePeriod): Promise<Denials> {
   const all = await readPages(
     (cursor) =>
       api.tryGet<'refusals.list'>(link(`${org.path}/refusals`, { ...period.api, limit: '200', cursor })),

@@ -10,7 +10,7 @@ import { count, shortDate, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { nowrap } from '../../inline.ts';
 import { listing } from '../../listing.ts';
-import { type Period, periodBar, periodOf, periodParameters } from '../../periods.ts';
+import { type PagePeriod, periodBar, periodOf, periodParameters } from '../../periods.ts';
 import { fieldFilter, readUsedValues } from '../../run-filters.ts';
 import { type ScreenVisit, view } from '../../screen.ts';
 import type { Column } from '../../table.ts';
@@ -121,7 +121,7 @@ function newButtons(visit: ScreenVisit): Part {
   ];
 }
 
-function columnsFor(query: URLSearchParams, period: Period, hasTrend: boolean): Column<Customer>[] {
+function columnsFor(query: URLSearchParams, period: PagePeriod, hasTrend: boolean): Column<Customer>[] {
   const sort = (field: string) => sortLink(listPath, query, field, defaultSort);
   return [
     {
