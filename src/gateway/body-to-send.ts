@@ -1,4 +1,4 @@
-/** The body that is sent to a provider: that of the client with the maximum, the model and what the gateway needs for the usage. */
+/** The body for a provider: the client's body with the maximum, the model and the options that make the provider report usage. */
 import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
 import { type BodyChanges, editBody } from './body/edit-body.ts';
 import type { ParsedCall } from './parse-call.ts';

@@ -28,7 +28,7 @@ export interface CallStatus {
   readonly maxOutputTokens: number;
   /** Upper bound of the output tokens that were received so far. */
   readonly outputBound: number;
-  /** As the provider has reported; null before that. */
+  /** The number that the provider has reported; null until it reports one. */
   readonly outputTokens: number | null;
 }
 

@@ -107,7 +107,7 @@ export async function planTools(
   let calls = 0;
   for (const tool of offered) {
     if (tool.isLarge) {
-      // The price of its unit is that of the usual container.
+      // The price of a container is that of the usual size.
       throw new GatewayError(
         400,
         'invalid_value',
@@ -243,7 +243,7 @@ export function toolChargesOf(
   return { units, nanos };
 }
 
-/** Returns the cost of advisors above that of the same tokens of the model of the call, as which they are charged already. */
+/** Returns the additional cost of advisors: their tokens are charged already, at the rates of the model of the call. */
 function advisorCost(price: Tariff, advisor: Tariff, usages: readonly AdvisorUsage[]): bigint {
   let nanos = 0n;
   for (const usage of usages) {

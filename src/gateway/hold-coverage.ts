@@ -99,7 +99,7 @@ export function coversOutput(plan: CallPlan, { runId, maxOutputTokens }: Admitte
   return runId === null || maxOutputTokens >= plan.maxOutputTokens || !growsWithOutput(plan);
 }
 
-/** The maximum in the body: that of the hold or, if the hold grows, that of the plan. */
+/** Returns the output maximum of the request: the held maximum or, if the hold grows, the planned maximum. */
 export function outputCap(plan: CallPlan, admitted: AdmittedCall): number {
   return growsWithOutput(plan) ? plan.maxOutputTokens : admitted.maxOutputTokens;
 }

@@ -34,7 +34,7 @@ export interface CallPlanDependencies {
 
 export interface CallPlan {
   readonly call: ParsedCall;
-  /** The model that is called. Differs from that of the request only if another one was chosen for it. */
+  /** The model to call. It differs from the requested model only if another one was chosen. */
   readonly model: string;
   readonly provider: string | null;
   readonly price: Tariff;

@@ -98,7 +98,7 @@ export function fieldsOf(match: Match): MatchField[] {
   ];
 }
 
-/** Without a list of all fields: it is called for each of possibly thousands of limits, several times. */
+/** Does not build a list of all fields: it is called several times for each of possibly thousands of limits. */
 function firstFieldOf(match: Match): MatchField | undefined {
   return matchFields.find((field) => match[field] !== undefined) ?? Object.keys(match).find(isTagField);
 }

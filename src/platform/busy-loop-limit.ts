@@ -18,7 +18,7 @@ export class BusyLoopLimit {
   #checkedAtMs: number;
   #limit: number;
 
-  /** `utilization`: that of the event loop since the previous call. */
+  /** `utilization` returns the utilization of the event loop since its previous call. */
   constructor(max: number, nowMs = () => performance.now(), utilization = eventLoopUtilization()) {
     this.#max = max;
     this.#nowMs = nowMs;

@@ -29,7 +29,7 @@ export interface SessionOptions {
   readonly config: Pick<Config, 'dataDir' | 'durability'>;
   readonly log: Log;
   readonly now: Date;
-  /** Default: that of the machine. */
+  /** Id of the current boot. Default: read from this machine. */
   readonly boot?: string | undefined;
 }
 
@@ -90,7 +90,7 @@ function readMarker(path: string): Marker | undefined {
   }
 }
 
-/** Also after a restore: the database is then another one. */
+/** Also called by a restore, since the marker belongs to the previous database. */
 export function removeSessionMarker(dataDir: string): void {
   const path = join(dataDir, fileName);
   if (existsSync(path)) {

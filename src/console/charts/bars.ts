@@ -34,7 +34,7 @@ export interface BarChart {
 }
 
 const gapShare = 0.28;
-/** With more bars, a link for each segment would be most of the page: each bar then is one link. */
+/** If there are more bars, each bar is one link: links of all segments would be most of the page. */
 const barsWithSegmentLinksMax = 35;
 
 export function barChart(input: BarChart): Markup {

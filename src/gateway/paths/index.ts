@@ -46,7 +46,7 @@ function parseOperation(method: string, url: string): GatewayOperation | undefin
   return servedPaths.find(({ prefix }) => prefix === `/${first}`)?.operationOf({ verb, segments, query });
 }
 
-/** Returns the format of errors: that of the call, or the usual one below the prefix. */
+/** Returns the format of errors: the format of the call, or else the usual format of the prefix. */
 export function formatOf(operation: GatewayOperation | undefined, url: string): CallFormat {
   const path = servedPaths.find(({ prefix }) => url.startsWith(prefix)) ?? openai;
   return operation?.kind === 'metered' ? operation.format : path.format;

@@ -12,7 +12,7 @@ import type { ShownError } from './shown-error.ts';
 import type { OutputBound, StreamUsage } from './stream-usage.ts';
 
 export interface CallFormat {
-  /** As metrics, the list of calls and the registry name it. */
+  /** Name in metrics, in the list of calls and in the registry. */
   readonly name: string;
   /** The end of the path of its calls, at most providers. */
   readonly path: string;

@@ -8,7 +8,7 @@ import { inlineTools } from './inline-tools.ts';
 import { unitOf } from './server-tools.ts';
 
 export interface OfferedTool {
-  /** As the request names it. */
+  /** The type in the request. */
   readonly type: string;
   /** The unit of a price that charges for its calls. */
   readonly unit: string;

@@ -195,7 +195,7 @@ async function deleteCounters(tx: Transaction, { org_id, id }: LimitRow): Promis
   await tx.query('DELETE FROM counters WHERE org_id = $1 AND limit_id = $2', [org_id, id]);
 }
 
-/** With another capacity, a limit without a window emits its alerts again (`alertKey`). */
+/** A limit without a window emits its alerts again once it has another capacity (`alertKey`). */
 async function resetAlerts(tx: Transaction, { org_id, id }: LimitRow): Promise<void> {
   await tx.query('UPDATE counters SET alerted = 0 WHERE org_id = $1 AND limit_id = $2 AND alerted > 0', [
     org_id,

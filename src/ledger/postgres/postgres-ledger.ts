@@ -43,7 +43,7 @@ export function createPostgresLedger<Run>(options: PostgresLedgerOptions<Run>): 
       if (open !== undefined) {
         return replayOf(open.idempotency, key);
       }
-      // Queried second: a hold that ended meanwhile has stored its key here.
+      // Queried after the open holds: a hold that ended meanwhile has stored its key here.
       return replayOf(await findStoredKey(db, orgId, key.digest, clock.now().getTime()), key);
     },
     previewDenials: (orgId, previews) =>

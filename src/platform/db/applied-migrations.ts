@@ -25,7 +25,7 @@ export async function lockMigrations(tx: Queryable): Promise<void> {
   await tx.query('SELECT pg_advisory_xact_lock($1)', [lockId]);
 }
 
-/** Without a lock if the table exists, so that a start does not wait for the migrations of another process. */
+/** Takes no lock if the table exists, so that a start does not wait for the migrations of another process. */
 export async function createMigrationsTable(db: Database): Promise<void> {
   const columns = await db.query(
     `SELECT 1 AS one FROM pg_attribute

@@ -63,7 +63,7 @@ export function tableOf<Row extends object>() {
     const names = columns.split(',').map((name) => name.trim()) as Name<Row>[];
     const places = new Map<string, string>(names.map((name, index) => [name, `$${index + 1}`]));
     const placeholders = [...places.values()].join(', ');
-    // Without the key: a distributed table does not allow to assign its tenant.
+    // The key is not assigned: a distributed table does not allow updates of its tenant.
     const assigned = names.filter((name) => !key.includes(name));
     const equalsPlace = (name: string) => `${name} = ${places.get(name)}`;
     const hasKey = key.map((name, index) => `${name} = $${index + 1}`).join(' AND ');

@@ -57,7 +57,7 @@ const mailsPerRun = 5;
 const leaseSeconds = 90;
 const firstDelayMs = 10_000;
 const delayMsMax = 3_600_000;
-/** Without a link there is no expiry: about three days of attempts. */
+/** About three days of attempts, for messages without a link, which do not expire. */
 const attemptsMax = 80;
 const hourMs = 3_600_000;
 const orgNameCharsMax = 100;

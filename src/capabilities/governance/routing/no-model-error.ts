@@ -1,4 +1,4 @@
-/** Builds the error if no model remains: that of the filter that rejected the last candidates. */
+/** Builds the error if no model remains, from the filter that rejected the last candidates. */
 import { ApiError, apiError, invalidField } from '../../../contract/api-error.ts';
 import type { ExcludedCandidate, Routed } from '../../../kernel/routing.ts';
 import type { PolicyCheck } from '../policies/index.ts';

@@ -118,7 +118,7 @@ export type Configuration = Static<typeof Configuration>;
 
 /** A file of this size has tens of thousands of resources. */
 export const configurationBytesMax = bodyLimits.content;
-/** As many as fit into such a file, if every field of its budgets is written. */
+/** Number of values in a file of that size in which every field of its budgets is written. */
 export const configurationValuesMax = 500_000;
 
 export const ApplyOptions = closed({

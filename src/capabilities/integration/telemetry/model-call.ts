@@ -30,7 +30,7 @@ export interface ModelCall {
 }
 
 export interface CallTokens {
-  /** With cached ones and those written to a cache. */
+  /** Includes `cached` and `cacheWrite`. */
   readonly input: number;
   readonly cached: number;
   readonly cacheWrite: number;

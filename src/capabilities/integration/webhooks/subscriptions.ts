@@ -20,7 +20,7 @@ import type { CreateSubscription, PatchSubscription, SubscriptionView, WebhookFo
 import { forgetReceiver, restartQueue } from './subscription-queues.ts';
 
 export const subscriptionsPerOrgMax = 100;
-/** As many as are shown of keys. */
+/** Number of last characters of a URL that are shown, as for keys. */
 const shownCharacters = 4;
 
 export interface Rules {

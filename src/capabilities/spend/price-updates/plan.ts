@@ -41,7 +41,7 @@ export interface PlannedModel {
   readonly entry: ListEntry;
   readonly status: PlannedStatus;
   readonly reason: PlannedReason | null;
-  /** The version in force before; that of another model if the name stands for it. */
+  /** The version in force before; if the name stands for another model, the version of that model. */
   readonly current: ModelPriceRow | undefined;
   readonly rates: readonly RateDifference[];
 }

@@ -49,7 +49,7 @@ function isFinished({ posting: { kind, usage } }: Posted): boolean {
   return kind === 'charge' || kind === 'complete' || (kind === 'resettle' && usage.status !== 'running');
 }
 
-/** Without content and metadata: they require permission to read runs, which receivers of events may not have. */
+/** Omits content and metadata: they require permission to read runs, which receivers of events may not have. */
 function finishedData(one: Posted<RunDraft>): Record<string, unknown> {
   const { content: _, metadata: __, held_usd: ___, expires_at: ____, ...data } = viewRun(postedRow(one));
   return data;

@@ -164,7 +164,7 @@ export async function rejectionError(
   return error;
 }
 
-/** Without an effect on metrics and events: it may be called in a transaction that is tried again. */
+/** Returns the error of a rejection. Counts nothing and emits no events, since it may run in a transaction that is tried again. */
 export async function errorOfRejection(
   { policyCheck, bulk }: PostingContext,
   rejection: PostingRejection,

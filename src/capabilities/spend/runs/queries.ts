@@ -23,7 +23,7 @@ export interface RunRow extends Readonly<Record<LabelDimension, string | null>> 
   readonly depth: number;
   readonly input_tokens: bigint;
   readonly cached_input_tokens: bigint;
-  /** With those of one hour. */
+  /** Includes `cache_write_1h_tokens`. */
   readonly cache_write_tokens: bigint;
   readonly output_tokens: bigint;
   readonly service_tier: string | null;

@@ -28,7 +28,7 @@ export interface UnpricedPolicyChange {
   readonly changed: boolean;
 }
 
-/** The org is locked, so that of two changes at once the later one is in force. */
+/** Locks the org, so that of two concurrent changes the later one is in force. */
 export async function putUnpricedPolicy(
   tx: Transaction,
   ids: Ids,

@@ -34,7 +34,7 @@ interface DeliveryTexts {
   readonly reply?: string | null;
 }
 
-/** Also for e-mail. */
+/** Returns the status of a delivery, by webhook or by e-mail. */
 export function deliveryStatus(
   { state, failure, next_attempt_at }: DeliveryState,
   timezone: string,

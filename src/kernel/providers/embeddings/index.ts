@@ -9,7 +9,7 @@ import { openAiUsage } from '../openai-usage.ts';
 import { noServerTools } from '../server-tools.ts';
 import { embeddingsMembers } from './members.ts';
 
-/** A list of any name may be that of the inputs. */
+/** Returns the length of the longest list, since a list of any name may contain the inputs. */
 function inputsOf(body: Fields): number {
   return Object.values(body).reduce<number>(
     (most, value) => (Array.isArray(value) ? Math.max(most, value.length) : most),

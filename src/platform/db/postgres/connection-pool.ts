@@ -84,7 +84,7 @@ export function createPool({ settings, connections, connector, finder, guard, lo
     client.on('error', lost);
     const connection: Queryable = {
       async query<Row extends object>(sql: string, params?: readonly unknown[]) {
-        // Also before COMMIT: another connection may have met a newer timeline meanwhile.
+        // Checked before every statement, also COMMIT: another connection may have met a newer timeline meanwhile.
         if (!guard.isCurrent(prepared.timeline) || finder.rivalry !== undefined) {
           broken = true;
           throw new DatabaseUnavailable(finder.rivalry ?? 'the server is no longer the primary');

@@ -128,7 +128,7 @@ export async function openPostgres({
                 sendsAtOnce: false,
                 snapshot: options?.snapshot,
                 isDistributed: !tenantGroups.isOne,
-                // Without the statement timeout there is a statement that must take effect before the first read.
+                // A patient transaction first turns off the statement timeout, which must take effect before the first read.
                 readsFirst: options?.readsFirst === true && options.patient !== true,
                 ...(pooledTransactions && {
                   begin: () => beginPooled(connection, options?.snapshot),

@@ -34,7 +34,7 @@ const noBytes: Buffer = Buffer.alloc(0);
 
 /** A request of which a part has arrived. */
 interface PartialRequest {
-  /** As long as the request. */
+  /** A buffer as long as the request; `size` bytes of it have arrived. */
   readonly bytes: Buffer;
   size: number;
 }

@@ -38,7 +38,7 @@ export function createKeyReleases({
   monotonicMs = () => performance.now(),
 }: KeyReleasesOptions): KeyReleases {
   let unreleased: KeyReservation[] = [];
-  /** With the time until which the release is repeated. */
+  /** Reservations that may still be written, each with the time until which its release is repeated. */
   let uncertain: { readonly reservation: KeyReservation; readonly untilMs: number }[] = [];
 
   async function releaseBatch(): Promise<boolean> {

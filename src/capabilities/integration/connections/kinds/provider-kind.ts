@@ -57,6 +57,6 @@ export interface FailedResponse {
 export interface TestCall {
   /** Used if the connection names no model; undefined if there is none that every provider has. */
   readonly model: string | undefined;
-  /** Our path of a call; undefined: that of the name of the connection, so that no other one can answer for it. */
+  /** Our path of a call; undefined: the path that contains the name of the connection, so that no other connection can answer. */
   readonly path: string | undefined;
 }
