@@ -75,7 +75,7 @@ interface Shown {
   readonly result?: Part;
 }
 
-/** `Id`: the operation that `call` names, where the page reads its response. */
+/** `Id` is the operation of `call`. It is needed only if the page reads the response. */
 export function formScreens<Id extends OperationId = never>(page: FormPage<Id>): readonly Screen[] {
   const { path, audience = 'org', title, intro, submit, back, attempt, call } = page;
   const takesLong = attempt !== undefined || page.longWork === true;

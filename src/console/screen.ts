@@ -75,8 +75,8 @@ export interface View {
   readonly title: string;
   readonly body: Markup;
   /**
-   * True if something on the page is in progress: the page is then refreshed every few seconds. A number: it is refreshed
-   * every so many seconds, and says so itself.
+   * True if something on the page is in progress: the page is then refreshed every few seconds, with a notice. A number: it is
+   * refreshed every so many seconds, without a notice.
    */
   readonly autoRefresh?: boolean | number;
 }

@@ -113,7 +113,7 @@ export function createSettlements({
     }
   }
 
-  /** Collects for a moment. */
+  /** Posts the ready settlements after a short delay, so that one transaction posts many of them. */
   function postSoon(): void {
     if (queue.ready > 0 && postingNow === undefined) {
       timer ??= setTimeout(postNow, collectMs);

@@ -31,7 +31,7 @@ interface Check {
   readonly atMs: number;
   /** Earliest time of the next check. */
   readonly restUntilMs: number;
-  /** An org whose check has failed is checked again without new postings. */
+  /** True if the check threw an error: it is then repeated even if there are no new postings. */
   readonly failed: boolean;
 }
 

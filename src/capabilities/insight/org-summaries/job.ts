@@ -50,7 +50,7 @@ export function summarizeOrgs({ db, ledger, clock }: SummaryJobDependencies): Jo
       await runForEach(due, (org) => refresh(org, now), 'organizations could not be summarized');
       return due.length === orgsPerBatch;
     },
-    // At most half of the time, also with very many orgs.
+    // The job rests for as long as it ran: it uses at most half of the time, however many orgs there are.
     restMs: (tookMs) => tookMs,
   };
 }

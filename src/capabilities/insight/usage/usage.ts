@@ -62,7 +62,7 @@ export async function planUsage(
   };
 }
 
-/** Returns the conditions of the runs that count. */
+/** Returns the conditions on runs that the query states. */
 export function conditionsOf(
   query: UsageConditions,
 ): Pick<RowsRequest, 'filters' | 'tags'> & Required<Pick<RowsRequest, 'withoutTags'>> {

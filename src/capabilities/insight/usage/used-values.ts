@@ -1,4 +1,4 @@
-/** The values that runs of a period have, for suggestions in forms: each field at once, instead of a report by each. */
+/** The values that runs of a period have in each field, for suggestions in forms: one query, instead of a report for each field. */
 import { usageDimensions } from '../../../contract/run-dimensions.ts';
 import { dayMs } from '../../../kernel/rollup-parts.ts';
 import type { Queryable } from '../../../platform/db/database.ts';

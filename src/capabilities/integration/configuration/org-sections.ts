@@ -6,7 +6,7 @@ import { pick, type SingleSection } from './section.ts';
 
 const orgFields = ['slug', 'name', 'timezone', 'home_region', 'on_unsettled'];
 
-/** An operator creates the organization, if there is none with this slug. */
+/** The section only changes the organization. If none has the slug of the file, `apply.ts` creates it for an operator. */
 export const org: SingleSection = {
   shape: 'single',
   name: 'org',

@@ -23,7 +23,7 @@ export async function removeOld(db: Queryable, now: Date): Promise<boolean> {
   return removed > 0;
 }
 
-/** Returns the orgs with subscriptions and without a policy. */
+/** Returns the orgs that have delivery queues and no retention policy. */
 async function findOrgsWithQueues(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ org_id: string }>(
     `SELECT DISTINCT org_id FROM webhook_lanes
