@@ -254,10 +254,13 @@ test('runs of a decision are found if the clock of the database is hours from th
     body: { model: 'm', cost_usd: '1' },
   });
   const decision = createIds(world.clock).next('dec');
-  await world.db.query(
-    `UPDATE runs SET decision_id = $3, charged_at = charged_at + interval '5 hours' WHERE org_id = $1 AND id = $2`,
-    [id, json.id, decision],
-  );
+  const later = new Date(world.clock.now().getTime() + 5 * 3_600_000);
+  await world.db.query('UPDATE runs SET decision_id = $3, charged_at = $4 WHERE org_id = $1 AND id = $2', [
+    id,
+    json.id,
+    decision,
+    later,
+  ]);
   const { data } = await listRuns(world.db, id, { decision_id: decision });
   expect(data).toMatchObject([{ id: json.id }]);
 });
