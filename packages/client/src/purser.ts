@@ -25,7 +25,7 @@ export interface PurserOptions {
   readonly url?: string;
   /** Key of the API. Default: the environment variable `PURSER_KEY`. */
   readonly key?: string;
-  /** What `guard` and `wrap` do if Purser is unavailable. Default: the environment variable `PURSER_FAIL_MODE`, or `closed`. */
+  /** The behavior of `guard` and `wrap` while Purser is unavailable. Default: the environment variable `PURSER_FAIL_MODE`, or `closed`. */
   readonly failMode?: FailMode;
   /** Time for a decision of `guard` and `wrap`. Default: the environment variable `PURSER_TIMEOUT_MS`, or 250. */
   readonly timeoutMs?: number;
