@@ -146,7 +146,7 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
     await operator.page.getByRole('button', { name: 'Enter console' }).click();
     await operator.page.waitForURL(/\/console$/);
     await operator.look('/console/runs', 'Runs');
-    expect(await operator.page.getByRole('complementary').textContent()).toMatch(
+    expect(await operator.page.getByRole('complementary').innerText()).toMatch(
       /Operator key_\w+ has access until 15 Nov 2026, \d\d:\d\d: “Ticket 7: denied runs”/,
     );
     await operator.look('/console/limits', 'Not covered by the support grant', 403);

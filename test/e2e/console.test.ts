@@ -539,7 +539,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await page.getByRole('button', { name: 'Enter' }).click();
     await page.waitForURL(`${url}/console`);
     const banner = page.getByRole('complementary', { name: 'Support access' });
-    expect(await banner.textContent()).toMatch(
+    expect(await banner.innerText()).toMatch(
       /Operator key_\w+ has access until 15 Nov 2026, 13:00: “Ticket <4711>”/,
     );
     await expectGood(page);
