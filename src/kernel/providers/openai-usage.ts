@@ -6,7 +6,7 @@ import { countOf, isCount, largerCount, toolCounts } from './usage-counts.ts';
 /** Returns the usage of a `usage` object; undefined if a count is missing or no count. */
 export function openAiUsage(usage: unknown, serviceTier: unknown, hasOutput = true): CallUsage | undefined {
   const fields = fieldsOf(usage);
-  const counts = namedCounts(fields);
+  const counts = namedCounts(fields, hasOutput);
   return isCount(counts.input) && (!hasOutput || isCount(counts.output))
     ? { ...tokenUsage(fields, counts), serviceTier: typeof serviceTier === 'string' ? serviceTier : null }
     : undefined;
@@ -17,35 +17,63 @@ interface NamedCounts {
   readonly output: unknown;
 }
 
-/** Chats and responses name their counts differently. Some providers send the names of the other, or both, of which one is 0. */
-function namedCounts(fields: Fields): NamedCounts {
+/**
+ * Chats and responses name their counts differently. Some providers send the names of the other, or both, of which one is 0. Without output,
+ * some send a total alone, as Voyage does.
+ */
+function namedCounts(fields: Fields, hasOutput: boolean): NamedCounts {
+  const input = largerCount(fields.prompt_tokens, fields.input_tokens);
   return {
-    input: largerCount(fields.prompt_tokens, fields.input_tokens),
+    input: hasOutput ? input : (input ?? fields.total_tokens),
     output: largerCount(fields.completion_tokens, fields.output_tokens) ?? fields.total_tokens,
   };
 }
 
 function tokenUsage(usage: Fields, counts: NamedCounts): CallUsage {
-  const input = detailsOf(usage.prompt_tokens_details, usage.input_tokens_details);
-  const output = detailsOf(usage.completion_tokens_details, usage.output_tokens_details);
+  const input = countsIn(usage.prompt_tokens_details, usage.input_tokens_details, usage.prompt_token_details);
+  const output = countsIn(usage.completion_tokens_details, usage.output_tokens_details);
+  const besides = countsIn(usage);
   const inputTokens = countOf(counts.input);
   const completion = countOf(largerCount(usage.completion_tokens, usage.output_tokens));
   const reasoning = output('reasoning_tokens');
   // Some leave reasoning out of the output: it is only in the total, or in a detail that is larger than the output.
   const generated = reasoning > completion ? completion + reasoning : completion;
+  const cached = Math.max(input('cached_tokens'), besides(...cachedNames));
+  const written = input(...writtenNames);
   return {
     ...noUsage,
     inputTokens,
-    cachedInputTokens: input('cached_tokens'),
-    cacheWriteTokens: input('cache_write_tokens'),
+    cachedInputTokens: cached,
+    cacheWriteTokens: withoutOverlap(written, cached, inputTokens),
     outputTokens: Math.max(generated, countOf(usage.total_tokens) - inputTokens),
     audioInputTokens: input('audio_tokens'),
     audioOutputTokens: output('audio_tokens'),
-    serverTools: toolCounts(fieldsOf(usage.server_tool_use)),
+    serverTools: toolCounts({
+      ...fieldsOf(usage.server_tool_use),
+      ...fieldsOf(usage.server_tool_use_details),
+    }),
   };
 }
 
-/** Returns a function that finds a count in the details, under either of their names. */
-function detailsOf(one: unknown, other: unknown): (name: string) => number {
-  return (name) => countOf(largerCount(fieldsOf(one)[name], fieldsOf(other)[name]));
+/** Beside the other counts: of Mistral, Moonshot and DeepSeek. */
+const cachedNames = ['num_cached_tokens', 'cached_tokens', 'prompt_cache_hit_tokens'] as const;
+/** Of OpenAI and OpenRouter, LiteLLM, and Alibaba. */
+const writtenNames = ['cache_write_tokens', 'cache_creation_tokens', 'cache_creation_input_tokens'] as const;
+
+/** Returns a function that finds the largest count of these names in these objects. */
+function countsIn(...objects: readonly unknown[]): (...names: readonly string[]) => number {
+  return (...names) => {
+    let largest: unknown;
+    for (const fields of objects.map(fieldsOf)) {
+      for (const name of names) {
+        largest = largerCount(largest, fields[name]);
+      }
+    }
+    return countOf(largest);
+  };
+}
+
+/** OpenRouter counts tokens that Gemini has written to its cache and read from it in one call as both. They are charged as read. */
+function withoutOverlap(written: number, cached: number, inputTokens: number): number {
+  return cached <= inputTokens && written <= inputTokens ? Math.min(written, inputTokens - cached) : written;
 }

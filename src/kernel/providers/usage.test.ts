@@ -202,10 +202,75 @@ test.each<[string, FormatName, object, [number, number]]>([
   expect(usageOfBody(shape, { usage })).toMatchObject({ inputTokens, outputTokens });
 });
 
-test('searches that a router reports for a chat are charged', () => {
-  const usage = { prompt_tokens: 1, completion_tokens: 1, server_tool_use: { web_search_requests: 3 } };
-  expect(usageOfBody('chat', { usage })?.serverTools).toEqual({ web_search: 3 });
+test.each<[string, object, object]>([
+  ['Mistral', { prompt_tokens: 64, completion_tokens: 6, num_cached_tokens: 32 }, { cachedInputTokens: 32 }],
+  [
+    'Mistral, in details of another name',
+    { prompt_tokens: 64, completion_tokens: 6, prompt_token_details: { cached_tokens: 32 } },
+    { cachedInputTokens: 32 },
+  ],
+  ['Moonshot', { prompt_tokens: 20, completion_tokens: 30, cached_tokens: 10 }, { cachedInputTokens: 10 }],
+  [
+    'DeepSeek',
+    {
+      prompt_tokens: 563,
+      completion_tokens: 116,
+      prompt_cache_hit_tokens: 512,
+      prompt_cache_miss_tokens: 51,
+    },
+    { cachedInputTokens: 512 },
+  ],
+  [
+    'Alibaba',
+    {
+      prompt_tokens: 2_000,
+      completion_tokens: 9,
+      prompt_tokens_details: { cached_tokens: 0, cache_creation_input_tokens: 1_900 },
+    },
+    { cacheWriteTokens: 1_900 },
+  ],
+  [
+    'Gemini at OpenRouter, which counts tokens as written and read',
+    {
+      prompt_tokens: 2_168,
+      completion_tokens: 100,
+      prompt_tokens_details: { cached_tokens: 2_161, cache_write_tokens: 2_161 },
+    },
+    { cachedInputTokens: 2_161, cacheWriteTokens: 7 },
+  ],
+])('tokens of a cache are charged as such, and each once: %s', (_, usage, expected) => {
+  const reported = usageOfBody('chat', { usage }) ?? noUsage;
+  expect(reported).toMatchObject(expected);
+  expect(runUsageOf(reported).input_tokens).toBe((usage as { prompt_tokens: number }).prompt_tokens);
 });
+
+test('the total of an embedding is its input if nothing else is reported', () => {
+  expect(usageOfBody('embeddings', { usage: { total_tokens: 3 } })).toMatchObject({
+    inputTokens: 3,
+    outputTokens: 0,
+  });
+  expect(usageOfBody('chat', { usage: { total_tokens: 3 } })).toBeUndefined();
+});
+
+test('usage that Groq sends in a member of its own is read, with the end of the stream', () => {
+  const stream = createStreamUsage('chat', (text) => text.length);
+  stream.read({ x_groq: { id: 'req_1' }, choices: [{ index: 0, delta: { content: 'hi' } }] });
+  const usage = { prompt_tokens: 45, completion_tokens: 662, prompt_time: 0.004 };
+  const isUsageChunk = stream.read({
+    x_groq: { id: 'req_1', usage },
+    choices: [{ index: 0, delta: {}, finish_reason: 'stop' }],
+  });
+  expect([isUsageChunk, stream.isFinal]).toEqual([false, true]);
+  expect(stream.usage()).toMatchObject({ inputTokens: 45, outputTokens: 662 });
+});
+
+test.each(['server_tool_use', 'server_tool_use_details'])(
+  'searches that a router reports for a chat in %s are charged',
+  (name) => {
+    const usage = { prompt_tokens: 1, completion_tokens: 1, [name]: { web_search_requests: 3 } };
+    expect(usageOfBody('chat', { usage })?.serverTools).toEqual({ web_search: 3 });
+  },
+);
 
 test('input and output that different events of a stream report are both charged', () => {
   const stream = createStreamUsage('chat', () => 0);

@@ -32,7 +32,9 @@ export class ChatStream extends StreamReader {
     this.#isOutputEnded ||= chunk === doneMarker;
     // Some providers name the tier in the first chunk only.
     this.#serviceTier = chunk.service_tier ?? this.#serviceTier;
-    const reported = chunk.usage == null ? undefined : openAiUsage(chunk.usage, this.#serviceTier);
+    // Groq repeats the usage in a member of its own, which it sends unasked.
+    const usage = chunk.usage ?? (chunk.x_groq == null ? undefined : fieldsOf(chunk.x_groq).usage);
+    const reported = usage == null ? undefined : openAiUsage(usage, this.#serviceTier);
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
     this.#hasChoices ||= choices.length > 0;
     if (!this.#hasChoices && chunk.choices === undefined && chunk.error == null) {
