@@ -3,6 +3,7 @@ import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import { checkMayGrant } from '../../../platform/http/routes/granting.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import { lockOrg } from '../orgs/index.ts';
@@ -204,8 +205,7 @@ function operatorKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
 }
 
 async function keyPage(db: Database, orgId: string | null, query: KeyFilters, now: Date) {
-  const { data, next_cursor } = await listKeys(db, orgId, query, now);
-  return { data: data.map((key) => viewKey(key, now)), next_cursor };
+  return viewPage(listKeys(db, orgId, query, now), (key) => viewKey(key, now));
 }
 
 async function keyView(db: Database, orgId: string | null, keyId: string, now: Date): Promise<KeyView> {

@@ -1,6 +1,7 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -58,10 +59,7 @@ export function memberRoutes({ db, ids, links, mails }: MemberDependencies): Rou
       access: reader,
       query: MemberFilters,
       response: page(MemberView),
-      async handler({ params, query }) {
-        const { data, next_cursor } = await listMembers(db, params.id, query);
-        return { data: data.map(viewMember), next_cursor };
-      },
+      handler: ({ params, query }) => viewPage(listMembers(db, params.id, query), viewMember),
     }),
     read({
       id: 'members.read',

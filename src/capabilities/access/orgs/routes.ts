@@ -1,6 +1,7 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { EventType } from '../../../contract/events.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -61,10 +62,7 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
       access: operator,
       query: OrgFilters,
       response: page(OrgView),
-      async handler({ query }) {
-        const { data, next_cursor } = await listOrgs(db, query);
-        return { data: data.map(viewOrg), next_cursor };
-      },
+      handler: ({ query }) => viewPage(listOrgs(db, query), viewOrg),
     }),
     read({
       id: 'orgs.read',

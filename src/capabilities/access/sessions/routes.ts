@@ -1,5 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import { ownOnly, revokeSession } from './ending.ts';
@@ -22,8 +23,7 @@ export function sessionRoutes({ db, sessions }: SessionRouteDependencies): Route
   async function sessionPage(caller: Caller, query: SessionFilters, now: Date) {
     const { tenantId, session } = caller;
     const listing = { tenantId, holder: ownOnly(caller), now, idleSeconds: sessions.idleSeconds };
-    const { data, next_cursor } = await listSessions(db, listing, query);
-    return { data: data.map((row) => viewSession(row, now, session?.id)), next_cursor };
+    return viewPage(listSessions(db, listing, query), (row) => viewSession(row, now, session?.id));
   }
 
   return [

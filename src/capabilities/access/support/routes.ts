@@ -1,5 +1,6 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -139,10 +140,7 @@ function orgRoutes({ db, ids }: SupportDependencies): Route[] {
       access: reader,
       query: AccessFilters,
       response: page(AccessEntry),
-      async handler({ params, query }) {
-        const { data, next_cursor } = await listAccess(db, params.id, query);
-        return { data: data.map(viewAccess), next_cursor };
-      },
+      handler: ({ params, query }) => viewPage(listAccess(db, params.id, query), viewAccess),
     }),
     read({
       id: 'support_access.settings.read',
@@ -223,8 +221,7 @@ function decision(verb: 'approve' | 'deny', ids: Ids): Route {
 }
 
 async function grantPage(db: Database, query: GrantFilters, now: Date) {
-  const { data, next_cursor } = await listGrants(db, query, now);
-  return { data: data.map((grant) => viewGrant(grant, now)), next_cursor };
+  return viewPage(listGrants(db, query, now), (grant) => viewGrant(grant, now));
 }
 
 function viewAccess({ org_id: _, at, ...row }: AccessRow): AccessEntry {

@@ -1,6 +1,6 @@
 /** Pages of the log and of its checkpoints. */
 import type { Queryable } from '../../../platform/db/database.ts';
-import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
+import { type PageOf, selectPage, viewPage } from '../../../platform/http/routes/list.ts';
 import { viewCheckpoint } from './checkpoints.ts';
 import { type AuditRow, type CheckpointRow, entryOfRow, selectEntries } from './queries.ts';
 import {
@@ -18,7 +18,7 @@ export async function listEntries(
   tenantId: string,
   query: AuditFilters,
 ): Promise<PageOf<AuditEntryView>> {
-  const { data, next_cursor } = await selectPage<AuditRow>(db, {
+  const page = selectPage<AuditRow>(db, {
     select: selectEntries,
     where: [
       ['tenant_id = ?', tenantId],
@@ -37,7 +37,7 @@ export async function listEntries(
     defaultSort: '-seq',
     query,
   });
-  return { data: data.map((row) => viewEntry(entryOfRow(row))), next_cursor };
+  return viewPage(page, (row) => viewEntry(entryOfRow(row)));
 }
 
 export async function listCheckpoints(
@@ -45,12 +45,12 @@ export async function listCheckpoints(
   tenantId: string,
   query: CheckpointFilters,
 ): Promise<PageOf<CheckpointView>> {
-  const { data, next_cursor } = await selectPage<CheckpointRow>(db, {
+  const page = selectPage<CheckpointRow>(db, {
     select: 'SELECT tenant_id, seq, id, hash, at, token FROM audit_checkpoints',
     where: [['tenant_id = ?', tenantId]],
     sorts: checkpointSorts,
     defaultSort: '-seq',
     query,
   });
-  return { data: data.map(viewCheckpoint), next_cursor };
+  return viewPage(page, viewCheckpoint);
 }

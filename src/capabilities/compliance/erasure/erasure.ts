@@ -11,7 +11,7 @@ import type { Ledger } from '../../../ledger/ledger.ts';
 import { notifyLimitChanged } from '../../../ledger/limits/change-notifications.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { CustomerDigest } from '../../../platform/http/pipeline/idempotency.ts';
-import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
+import { type PageOf, selectPage, viewPage } from '../../../platform/http/routes/list.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
@@ -282,12 +282,12 @@ export async function listErasures(
   orgId: string,
   query: ErasureFilters,
 ): Promise<PageOf<ErasureView>> {
-  const { data, next_cursor } = await selectPage<ErasureRow>(db, {
+  const page = selectPage<ErasureRow>(db, {
     select: selectErasures,
     where: [['org_id = ?', orgId]],
     sorts: erasureSorts,
     defaultSort: '-requested_at',
     query,
   });
-  return { data: data.map(viewErasure), next_cursor };
+  return viewPage(page, viewErasure);
 }

@@ -1,6 +1,6 @@
 /** The retention policy of an org, and the record of its deletions. */
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
+import { type PageOf, selectPage, viewPage } from '../../../platform/http/routes/list.ts';
 import {
   deletedKinds,
   findLastRun,
@@ -101,12 +101,12 @@ export async function listRetentionRuns(
   orgId: string,
   query: RetentionRunFilters,
 ): Promise<PageOf<RetentionRunView>> {
-  const { data, next_cursor } = await selectPage<RetentionRunRow>(db, {
+  const page = selectPage<RetentionRunRow>(db, {
     select: selectRuns,
     where: [['org_id = ?', orgId]],
     sorts: retentionRunSorts,
     defaultSort: '-started_at',
     query,
   });
-  return { data: data.map(viewRetentionRun), next_cursor };
+  return viewPage(page, viewRetentionRun);
 }

@@ -1,5 +1,6 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
@@ -19,10 +20,7 @@ export function approvalRoutes({ db }: { readonly db: Database }): Route[] {
       access: reader,
       query: ApprovalFilters,
       response: page(ApprovalView),
-      async handler({ params, query }) {
-        const { data, next_cursor } = await listApprovals(db, params.id, query);
-        return { data: data.map(viewApproval), next_cursor };
-      },
+      handler: ({ params, query }) => viewPage(listApprovals(db, params.id, query), viewApproval),
     }),
     read({
       id: 'approvals.read',

@@ -3,6 +3,7 @@ import { parseUsd } from '../../../kernel/money.ts';
 import { withDefaults } from '../../../ledger/attribution.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import {
   bodyLimits,
   posting,
@@ -83,10 +84,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       access: reader,
       query: PolicyFilters,
       response: page(PolicyView),
-      async handler({ params, query }) {
-        const { data, next_cursor } = await listPolicies(db, params.id, query);
-        return { data: data.map(viewPolicy), next_cursor };
-      },
+      handler: ({ params, query }) => viewPage(listPolicies(db, params.id, query), viewPolicy),
     }),
     read({
       id: 'policies.read',

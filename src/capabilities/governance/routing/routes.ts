@@ -1,3 +1,4 @@
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changeOf, created, removed, settingChanged } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, decision, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -59,10 +60,7 @@ function evalRoutes({ db, ids }: RoutingDependencies): Route[] {
       access: reader,
       query: EvalFilters,
       response: page(EvalView),
-      async handler({ params, query }) {
-        const { data, next_cursor } = await listEvals(db, params.id, query);
-        return { data: data.map(viewEval), next_cursor };
-      },
+      handler: ({ params, query }) => viewPage(listEvals(db, params.id, query), viewEval),
     }),
     read({
       id: 'evals.read',

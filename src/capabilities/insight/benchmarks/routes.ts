@@ -1,4 +1,5 @@
 import type { Database } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { created, removed, settingChanged } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -81,10 +82,7 @@ export function benchmarkRoutes({ db, ids, floor }: BenchmarkDependencies): Rout
       access: reader,
       query: CohortFilters,
       response: page(CohortView),
-      async handler({ query, caller }) {
-        const { data, next_cursor } = await listCohorts(db, caller.tenantId, query);
-        return { data: data.map(viewCohort), next_cursor };
-      },
+      handler: ({ query, caller }) => viewPage(listCohorts(db, caller.tenantId, query), viewCohort),
     }),
     read({
       id: 'benchmarks.read_cohort',

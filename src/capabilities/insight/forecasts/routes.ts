@@ -1,4 +1,5 @@
 import type { Database } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed, created, removed } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -99,10 +100,7 @@ export function forecastRoutes(deps: ForecastDependencies): Route[] {
       access: reader,
       query: ScenarioFilters,
       response: page(ScenarioView),
-      async handler({ params, query }) {
-        const { data, next_cursor } = await listScenarios(db, params.id, query);
-        return { data: data.map(viewScenario), next_cursor };
-      },
+      handler: ({ params, query }) => viewPage(listScenarios(db, params.id, query), viewScenario),
     }),
     read({
       id: 'capacity_scenarios.read',

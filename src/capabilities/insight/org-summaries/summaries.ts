@@ -4,7 +4,7 @@ import { calendarWindow } from '../../../kernel/windows.ts';
 import type { LedgerReads } from '../../../ledger/ledger.ts';
 import type { LimitUsage } from '../../../ledger/limits/limit-usage.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
-import type { PageOf } from '../../../platform/http/routes/list.ts';
+import { type PageOf, viewPage } from '../../../platform/http/routes/list.ts';
 import type { OrgRow } from '../../access/orgs/index.ts';
 import {
   findOrgWideLimits,
@@ -99,8 +99,7 @@ export async function readSummaries(
   query: SummaryFilters,
   now: Date,
 ): Promise<PageOf<OrgSummaryView>> {
-  const { data, next_cursor } = await listSummaries(db, query, now);
-  return { data: data.map((row) => viewRow(row, now)), next_cursor };
+  return viewPage(listSummaries(db, query, now), (row) => viewRow(row, now));
 }
 
 function viewRow(row: SummaryRow, now: Date): OrgSummaryView {

@@ -1,4 +1,5 @@
 import type { Transaction } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changeOf, removed } from '../../../platform/http/routes/outcomes.ts';
 import {
   bodyLimits,
@@ -76,10 +77,7 @@ export function statementRoutes(deps: StatementDependencies): Route[] {
       access: reader,
       query: StatementFilters,
       response: page(StatementView),
-      async handler({ params, query }) {
-        const { data, next_cursor } = await listStatements(db, params.id, query);
-        return { data: data.map(viewStatement), next_cursor };
-      },
+      handler: ({ params, query }) => viewPage(listStatements(db, params.id, query), viewStatement),
     }),
     read({
       id: 'statements.read',

@@ -1,4 +1,5 @@
 import type { Database } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed, removed, settingChanged } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -75,10 +76,8 @@ function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRoute
       access: reader,
       query: ConnectionFilters,
       response: page(ConnectionView),
-      async handler({ params, query, now }) {
-        const { data, next_cursor } = await listConnections(db, params.id, query);
-        return { data: data.map((row) => view(row, now)), next_cursor };
-      },
+      handler: ({ params, query, now }) =>
+        viewPage(listConnections(db, params.id, query), (row) => view(row, now)),
     }),
     read({
       id: 'connections.read',

@@ -1,6 +1,6 @@
 import type { Deprecation, DeprecationRegistry } from '../../../contract/deprecations.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { PageOf } from '../../../platform/http/routes/list.ts';
+import { type PageOf, viewPage } from '../../../platform/http/routes/list.ts';
 import { publicRead, type Route, read } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Callers } from './callers.ts';
@@ -23,8 +23,7 @@ export interface DeprecationDependencies {
 export function deprecationRoutes({ db, registry, callers, docsUrl }: DeprecationDependencies): Route[] {
   async function usage(query: UsageFilters): Promise<PageOf<CallsView>> {
     await callers.flush();
-    const { data, next_cursor } = await selectCalls(db, query);
-    return { data: data.map(viewCalls), next_cursor };
+    return viewPage(selectCalls(db, query), viewCalls);
   }
 
   return [

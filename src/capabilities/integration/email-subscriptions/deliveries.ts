@@ -1,6 +1,7 @@
 /** Deliveries of a subscription by e-mail, one for each event and recipient. */
 import { found } from '../../../contract/api-error.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import {
   type DeliveryFilters,
   type DeliveryRow,
@@ -40,6 +41,5 @@ export async function readDeliveries(
 ) {
   await requireSubscription(db, name);
   const queue = { org_id: name.orgId, subscription_id: name.id };
-  const { data, next_cursor } = await listDeliveries(db, queue, query);
-  return { data: data.map(viewDelivery), next_cursor };
+  return viewPage(listDeliveries(db, queue, query), viewDelivery);
 }

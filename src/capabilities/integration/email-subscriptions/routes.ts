@@ -1,5 +1,6 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed, changeOf, created, removed } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -77,13 +78,8 @@ export function emailSubscriptionRoutes({ db, ids, mailer }: EmailSubscriptionDe
       async handler({ params, query: { enabled, ...query } }) {
         const status =
           enabled === undefined ? {} : { status: enabled ? ('active' as const) : ('disabled' as const) };
-        const { data, next_cursor } = await listSubscriptions(
-          db,
-          params.id,
-          { ...query, ...status },
-          { channel: 'mail' },
-        );
-        return { data: data.map(viewSubscription), next_cursor };
+        const page = listSubscriptions(db, params.id, { ...query, ...status }, { channel: 'mail' });
+        return viewPage(page, viewSubscription);
       },
     }),
     read({

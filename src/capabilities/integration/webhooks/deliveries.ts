@@ -1,7 +1,7 @@
 /** Deliveries for their owners: attempts and responses, redelivery of one or many, and test events. */
 import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import { decodeCursor, encodeCursor } from '../../../platform/http/routes/list.ts';
+import { decodeCursor, encodeCursor, viewPage } from '../../../platform/http/routes/list.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import {
   type DeliveryRow,
@@ -55,8 +55,7 @@ const queueOf = ({ orgId, id }: SubscriptionName): SubscriptionQueue => ({
 
 export async function readDeliveries(db: Queryable, name: SubscriptionName, query: DeliveryFilters) {
   await requireSubscription(db, name);
-  const { data, next_cursor } = await listDeliveries(db, queueOf(name), query);
-  return { data: data.map(viewDelivery), next_cursor };
+  return viewPage(listDeliveries(db, queueOf(name), query), viewDelivery);
 }
 
 export async function readDelivery(

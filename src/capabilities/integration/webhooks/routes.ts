@@ -1,5 +1,6 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed, changeOf, created, removed } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -99,12 +100,11 @@ function subscriptionRoutes({ db, ids, secrets, ...rules }: WebhookDependencies)
       access: reader,
       query: SubscriptionFilters,
       response: page(SubscriptionView),
-      async handler({ params, query, caller }) {
-        const { data, next_cursor } = await listSubscriptions(db, params.id, query, {
-          searchChatUrls: mayChange(caller),
-        });
-        return { data: data.map(viewFor(caller)), next_cursor };
-      },
+      handler: ({ params, query, caller }) =>
+        viewPage(
+          listSubscriptions(db, params.id, query, { searchChatUrls: mayChange(caller) }),
+          viewFor(caller),
+        ),
     }),
     read({
       id: 'webhooks.read',

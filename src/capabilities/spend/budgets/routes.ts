@@ -5,6 +5,7 @@ import {
   requireLimit,
 } from '../../../ledger/limits/limit-changes.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed, created, removed } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -48,10 +49,7 @@ export function budgetRoutes({ db, ids }: BudgetDependencies): Route[] {
       access: reader,
       query: BudgetFilters,
       response: page(BudgetView),
-      async handler({ params, query }) {
-        const { data, next_cursor } = await listBudgets(db, params.id, query);
-        return { data: data.map(viewBudget), next_cursor };
-      },
+      handler: ({ params, query }) => viewPage(listBudgets(db, params.id, query), viewBudget),
     }),
     read({
       id: 'budgets.read',

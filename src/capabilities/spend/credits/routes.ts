@@ -1,6 +1,7 @@
 import { type LimitName, removeLimit, requireLimit } from '../../../ledger/limits/limit-changes.ts';
 import type { LimitRow } from '../../../ledger/limits/limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed, changeOf, created } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -42,10 +43,7 @@ export function creditRoutes({ db, ids }: CreditDependencies): Route[] {
       access: reader,
       query: CreditPackFilters,
       response: page(CreditPackView),
-      async handler({ params, query, now }) {
-        const { data, next_cursor } = await listCreditPacks(db, params.id, query, now);
-        return { data: data.map(viewAt(now)), next_cursor };
-      },
+      handler: ({ params, query, now }) => viewPage(listCreditPacks(db, params.id, query, now), viewAt(now)),
     }),
     read({
       id: 'credit_packs.read',

@@ -1,6 +1,7 @@
 import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { type LimitName, removeLimit, requireLimit } from '../../../ledger/limits/limit-changes.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed, created, removed } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -57,10 +58,7 @@ export function customerRoutes({ db, ids, ledger }: CustomerDependencies): Route
       access: reader,
       query: CustomerLimitFilters,
       response: page(CustomerLimitView),
-      async handler({ params, query }) {
-        const { data, next_cursor } = await listCustomerLimits(db, params.id, query);
-        return { data: data.map(viewCustomerLimit), next_cursor };
-      },
+      handler: ({ params, query }) => viewPage(listCustomerLimits(db, params.id, query), viewCustomerLimit),
     }),
     read({
       id: 'customer_limits.read',

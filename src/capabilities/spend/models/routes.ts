@@ -1,5 +1,6 @@
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
@@ -245,8 +246,7 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
         if ((await findOrg(db, params.org_id)) === undefined) {
           throw apiError('not_found');
         }
-        const { data, next_cursor } = await listOrgPrices(db, params.org_id, query, now);
-        return { data: data.map((row) => viewOrgPrice(row, [row], now)), next_cursor };
+        return viewPage(listOrgPrices(db, params.org_id, query, now), (row) => viewOrgPrice(row, [row], now));
       },
     }),
   ];

@@ -1,6 +1,7 @@
 import { apiError } from '../../../contract/api-error.ts';
 import { ofExistingOrg } from '../../../ledger/limits/limit-changes.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { created, settingChanged } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
@@ -40,10 +41,7 @@ export function planRoutes({ db, ids }: PlanDependencies): Route[] {
       access: operator,
       query: PlanFilters,
       response: page(PlanView),
-      async handler({ query }) {
-        const { data, next_cursor } = await listPlans(db, query);
-        return { data: data.map(viewPlan), next_cursor };
-      },
+      handler: ({ query }) => viewPage(listPlans(db, query), viewPlan),
     }),
     read({
       id: 'plans.read',

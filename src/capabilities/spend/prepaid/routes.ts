@@ -1,5 +1,6 @@
 import { ofExistingOrg, requireOrg } from '../../../ledger/limits/limit-changes.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { created, settingChanged } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
@@ -66,8 +67,7 @@ export function prepaidRoutes({ db, ids }: PrepaidDependencies): Route[] {
       response: page(TopUpView),
       async handler({ params, query }) {
         await requireOrg(db, params.org_id);
-        const { data, next_cursor } = await listTopUps(db, params.org_id, query);
-        return { data: data.map(viewTopUp), next_cursor };
+        return viewPage(listTopUps(db, params.org_id, query), viewTopUp);
       },
     }),
     read({

@@ -1,4 +1,5 @@
 import type { Database } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { bodyLimits, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
 import { approveChange, rejectChange, requirePriceChange, viewPriceChange } from './changes.ts';
@@ -46,10 +47,7 @@ export function priceUpdateRoutes(deps: PriceUpdateDependencies): Route[] {
       access: operator,
       query: PriceChangeFilters,
       response: page(PriceChangeView),
-      async handler({ query }) {
-        const { data, next_cursor } = await listPriceChanges(db, query);
-        return { data: data.map(viewPriceChange), next_cursor };
-      },
+      handler: ({ query }) => viewPage(listPriceChanges(db, query), viewPriceChange),
     }),
     read({
       id: 'price_changes.read',

@@ -1,7 +1,7 @@
 /** The corrections of a run, from the ledger. */
 import { formatUsd } from '../../../kernel/money.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
-import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
+import { type PageOf, selectPage, viewPage } from '../../../platform/http/routes/list.ts';
 import type { RunDependencies } from './dependencies.ts';
 import { readRun } from './read-run.ts';
 import { type AdjustmentEntry, type AdjustmentFilters, adjustmentSorts } from './schema.ts';
@@ -13,8 +13,7 @@ export async function listAdjustments(
   query: AdjustmentFilters,
 ): Promise<PageOf<AdjustmentEntry>> {
   await readRun(deps, orgId, runId);
-  const { data, next_cursor } = await selectAdjustments(deps.db, orgId, runId, query);
-  return { data: data.map(viewAdjustment), next_cursor };
+  return viewPage(selectAdjustments(deps.db, orgId, runId, query), viewAdjustment);
 }
 
 interface AdjustmentRow {

@@ -1,4 +1,5 @@
 import type { Database } from '../../../platform/db/database.ts';
+import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
@@ -89,13 +90,11 @@ export function unpricedModelRoutes({ db, ids, prices }: UnpricedModelDependenci
       access: { kind: 'operator' },
       query: UnpricedTotalFilters,
       response: page(UnpricedModelTotalView),
-      async handler({ query }) {
-        const { data, next_cursor } = await listUnpricedModelTotals(db, query);
-        return {
-          data: data.map((row) => ({ ...viewUse(row), organizations: Number(row.orgs) })),
-          next_cursor,
-        };
-      },
+      handler: ({ query }) =>
+        viewPage(listUnpricedModelTotals(db, query), (row) => ({
+          ...viewUse(row),
+          organizations: Number(row.orgs),
+        })),
     }),
   ];
 }

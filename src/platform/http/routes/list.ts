@@ -89,6 +89,15 @@ export interface TwoWayPageOf<Item> extends PageOf<Item> {
   readonly prev_cursor: string | null;
 }
 
+/** Shows each row of a page as readers see it. */
+export async function viewPage<Row, View>(
+  page: Promise<PageOf<Row>>,
+  view: (row: Row) => View,
+): Promise<PageOf<View>> {
+  const { data, next_cursor } = await page;
+  return { data: data.map((row) => view(row)), next_cursor };
+}
+
 export async function selectPage<Row extends { readonly id: string }>(
   db: Queryable,
   listing: ListSpec<Row>,
