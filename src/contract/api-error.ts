@@ -46,10 +46,10 @@ export function apiError(code: CodeWithoutDetails, message?: string): ApiError {
   return new ApiError(code, statuses[0], message ?? meaning, {});
 }
 
-/** Returns the value; throws `not_found` if there is none. */
-export function found<Value>(value: Value | undefined): Value {
+/** Returns the value; throws `not_found` if there is none. `message` as in `apiError`. */
+export function found<Value>(value: Value | undefined, message?: string): Value {
   if (value === undefined) {
-    throw apiError('not_found');
+    throw apiError('not_found', message);
   }
   return value;
 }

@@ -1,5 +1,5 @@
 /** Changes of limits by capabilities: under a lock, returning the limit before and after. */
-import { apiError, found } from '../../contract/api-error.ts';
+import { found } from '../../contract/api-error.ts';
 import type { IdPrefix } from '../../contract/id-prefixes.ts';
 import type { LimitKind } from '../../kernel/limits.ts';
 import type { Queryable, Transaction } from '../../platform/db/database.ts';
@@ -108,24 +108,20 @@ export async function endOnlyLimit(
 
 /** Serializes changes to the limits of an org. Throws `not_found` if the org does not exist. */
 export async function lockOrgLimits(tx: Transaction, orgId: string): Promise<void> {
-  const rows = await tx.query('SELECT id FROM orgs WHERE id = $1 AND removed_at IS NULL FOR NO KEY UPDATE', [
+  const [org] = await tx.query('SELECT id FROM orgs WHERE id = $1 AND removed_at IS NULL FOR NO KEY UPDATE', [
     orgId,
   ]);
-  if (rows.length === 0) {
-    throw apiError('not_found');
-  }
+  found(org);
 }
 
 /** Throws `not_found` if the org does not exist. Takes no lock. */
 export async function requireOrg(db: Queryable, orgId: string): Promise<void> {
-  const rows = await db.query('SELECT id FROM orgs WHERE id = $1 AND removed_at IS NULL', [orgId]);
-  if (rows.length === 0) {
-    throw apiError('not_found');
-  }
+  const [org] = await db.query('SELECT id FROM orgs WHERE id = $1 AND removed_at IS NULL', [orgId]);
+  found(org);
 }
 
 /** Returns `view`, or throws `not_found` if the org does not exist. Both queries run concurrently. */
 export async function ofExistingOrg<View>(db: Queryable, orgId: string, view: Promise<View>): Promise<View> {
-  const [found] = await Promise.all([view, requireOrg(db, orgId)]);
-  return found;
+  const [existing] = await Promise.all([view, requireOrg(db, orgId)]);
+  return existing;
 }

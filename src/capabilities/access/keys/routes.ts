@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import { apiError } from '../../../contract/api-error.ts';
+import { found } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import { checkMayGrant } from '../../../platform/http/routes/granting.ts';
@@ -39,9 +39,7 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       success: 201,
       response: MintedKey,
       async handler({ params, body, caller, now }, tx) {
-        if ((await lockOrg(tx, params.org_id)) === undefined) {
-          throw apiError('not_found');
-        }
+        found(await lockOrg(tx, params.org_id));
         const key = { orgId: params.org_id, ...orgDraft(caller, body) };
         return minted(await mintKey(tx, minting, now, key), now);
       },
@@ -209,11 +207,7 @@ async function keyPage(db: Database, orgId: string | null, query: KeyFilters, no
 }
 
 async function keyView(db: Database, orgId: string | null, keyId: string, now: Date): Promise<KeyView> {
-  const key = await findKey(db, orgId, keyId);
-  if (key === undefined) {
-    throw apiError('not_found');
-  }
-  return viewKey(key, now);
+  return viewKey(found(await findKey(db, orgId, keyId)), now);
 }
 
 interface Validity {

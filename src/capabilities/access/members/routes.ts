@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/api-error.ts';
+import { found } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
@@ -67,13 +67,7 @@ export function memberRoutes({ db, ids, links, mails }: MemberDependencies): Rou
       summary: 'Get a member',
       access: reader,
       response: MemberView,
-      async handler({ params }) {
-        const member = await findMember(db, params.id, params.member_id);
-        if (member === undefined) {
-          throw apiError('not_found');
-        }
-        return viewMember(member);
-      },
+      handler: async ({ params }) => viewMember(found(await findMember(db, params.id, params.member_id))),
     }),
     write({
       id: 'members.change',

@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/api-error.ts';
+import { found } from '../../../contract/api-error.ts';
 import type { EventType } from '../../../contract/events.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
@@ -31,11 +31,7 @@ const owner = { kind: 'org', scope: 'org:write', role: 'owner' } as const;
 
 export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
   async function requireOrg(orgId: string): Promise<OrgRow> {
-    const org = await findOrg(db, orgId);
-    if (org === undefined) {
-      throw apiError('not_found');
-    }
-    return org;
+    return found(await findOrg(db, orgId));
   }
 
   return [

@@ -4,7 +4,7 @@
  * that org's audit log under the operator.
  */
 import { type Static, Type } from 'typebox';
-import { apiError } from '../../../contract/api-error.ts';
+import { apiError, found } from '../../../contract/api-error.ts';
 import { type OrgRole, orgRoles } from '../../../contract/scopes.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
@@ -56,9 +56,7 @@ export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; 
       'This link has expired or was already used. Run `purser console-link` to create a new one.',
     );
   const checkAdmitted = async (tx: Queryable, orgId: string) => {
-    if ((await lockOrg(tx, orgId)) === undefined) {
-      throw apiError('not_found');
-    }
+    found(await lockOrg(tx, orgId));
     if (!(await admitsWithoutApproval(tx, orgId))) {
       throw apiError(
         'conflict',

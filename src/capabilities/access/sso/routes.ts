@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/api-error.ts';
+import { found } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
@@ -56,10 +56,7 @@ export function ssoRoutes({
       response: SsoView,
       async handler({ params, body, caller, now }, tx) {
         checkMaySetSignIn(caller);
-        const org = await lockOrg(tx, params.id);
-        if (org === undefined) {
-          throw apiError('not_found');
-        }
+        const org = found(await lockOrg(tx, params.id));
         const before = await findConnection(tx, params.id);
         const after = connectionFrom(secrets, { orgId: params.id, now, body, before, allowPrivateNetworks });
         await putConnection(tx, after);
@@ -78,12 +75,8 @@ export function ssoRoutes({
       access: reader,
       response: SsoView,
       async handler({ params }) {
-        const org = await findOrg(db, params.id);
-        const connection = await findConnection(db, params.id);
-        if (org === undefined || connection === undefined) {
-          throw apiError('not_found');
-        }
-        return view(connection, org);
+        const org = found(await findOrg(db, params.id));
+        return view(found(await findConnection(db, params.id)), org);
       },
     }),
     write({
@@ -99,11 +92,8 @@ export function ssoRoutes({
       response: closed({}),
       async handler({ params, caller, now }, tx) {
         checkMaySetSignIn(caller);
-        const org = await lockOrg(tx, params.id);
-        const before = await findConnection(tx, params.id);
-        if (org === undefined || before === undefined) {
-          throw apiError('not_found');
-        }
+        const org = found(await lockOrg(tx, params.id));
+        const before = found(await findConnection(tx, params.id));
         await deleteConnection(tx, params.id);
         const after = { kind: null, required: false, updated_at: null };
         const change = changeOf('sso', params.id, { before: view(before, org), after }, 'sso.updated');

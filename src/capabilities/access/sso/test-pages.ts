@@ -1,5 +1,5 @@
 /** The steps of a test of single sign-on in the browser: to the identity provider, back, and on to the result. */
-import { ApiError, apiError } from '../../../contract/api-error.ts';
+import { ApiError, apiError, found } from '../../../contract/api-error.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { type PageAnswer, redirectTo, type Visit } from '../../../platform/http/routes/page.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -65,10 +65,7 @@ export function createTestPages({
   baseUrl,
 }: TestPageDependencies): TestPages {
   async function urlsOf({ org_id, kind }: TestRow) {
-    const org = await findOrg(db, org_id);
-    if (org === undefined) {
-      throw apiError('not_found', 'Single sign-on is not available at this address.');
-    }
+    const org = found(await findOrg(db, org_id), 'Single sign-on is not available at this address.');
     return serviceUrls(baseUrl(), org.slug, kind);
   }
 

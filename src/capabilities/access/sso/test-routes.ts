@@ -1,4 +1,4 @@
-import { ApiError, apiError, invalidFields } from '../../../contract/api-error.ts';
+import { ApiError, apiError, found, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, type Route, read, write } from '../../../platform/http/routes/route.ts';
@@ -27,10 +27,7 @@ export function ssoTestRoutes(deps: SsoRouteDependencies): Route[] {
       access: reader,
       response: SsoEndpoints,
       async handler({ params }) {
-        const org = await findOrg(db, params.id);
-        if (org === undefined) {
-          throw apiError('not_found');
-        }
+        const org = found(await findOrg(db, params.id));
         const oidc = serviceUrls(baseUrl(), org.slug, 'oidc');
         const saml = serviceUrls(baseUrl(), org.slug, 'saml');
         return {
@@ -62,19 +59,16 @@ export function ssoTestRoutes(deps: SsoRouteDependencies): Route[] {
       async handler({ params, body, caller, now }, tx) {
         checkMaySetSignIn(caller);
         // Serializes creations, so that concurrent requests cannot exceed the maximum.
-        if ((await lockOrg(tx, params.id)) === undefined) {
-          throw apiError('not_found');
-        }
+        found(await lockOrg(tx, params.id));
         const { settings } = body;
         const draft = { orgId: params.id, now, allowPrivateNetworks };
         const before = await findConnection(tx, params.id);
-        const connection =
+        const connection = found(
           settings === undefined
             ? before
-            : inSettings(() => connectionFrom(secrets, { ...draft, body: settings, before }));
-        if (connection === undefined) {
-          throw apiError('not_found', 'Single sign-on is not set up. Send the settings to test.');
-        }
+            : inSettings(() => connectionFrom(secrets, { ...draft, body: settings, before })),
+          'Single sign-on is not set up. Send the settings to test.',
+        );
         if ((await countTests(tx, params.id, now)) >= testsPerOrgMax) {
           throw apiError('conflict', 'Too many tests at once. Try again in a few minutes.');
         }
@@ -94,13 +88,8 @@ export function ssoTestRoutes(deps: SsoRouteDependencies): Route[] {
       description: 'The result is kept for an hour.',
       access: reader,
       response: SsoTestView,
-      async handler({ params, now }) {
-        const row = await findTest(db, params.id, params.test_id, now);
-        if (row === undefined) {
-          throw apiError('not_found');
-        }
-        return tests.view(row);
-      },
+      handler: async ({ params, now }) =>
+        tests.view(found(await findTest(db, params.id, params.test_id, now))),
     }),
   ];
 }

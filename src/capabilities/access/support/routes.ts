@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/api-error.ts';
+import { found } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
@@ -81,13 +81,7 @@ function operatorRoutes({ db, ids }: SupportDependencies): Route[] {
       summary: 'Get a support grant',
       access: operator,
       response: GrantView,
-      async handler({ params, now }) {
-        const grant = await findGrant(db, null, params.grant_id);
-        if (grant === undefined) {
-          throw apiError('not_found');
-        }
-        return viewGrant(grant, now);
-      },
+      handler: async ({ params, now }) => viewGrant(found(await findGrant(db, null, params.grant_id)), now),
     }),
     write({
       id: 'support.sessions.open',

@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/api-error.ts';
+import { apiError, found } from '../../../contract/api-error.ts';
 import { notifyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, write } from '../../../platform/http/routes/route.ts';
@@ -23,10 +23,7 @@ export function orgRemovalRoutes(): Route[] {
       response: closed({}),
       errors: ['conflict'],
       async handler({ params, now }, tx) {
-        const org = await lockOrg(tx, params.org_id);
-        if (org === undefined) {
-          throw apiError('not_found');
-        }
+        const org = found(await lockOrg(tx, params.org_id));
         if (org.status !== 'suspended') {
           throw apiError('conflict', 'Suspend the organization first.');
         }

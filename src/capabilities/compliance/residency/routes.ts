@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/api-error.ts';
+import { found } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { settingChanged } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
@@ -16,13 +16,7 @@ export function residencyRoutes({ db }: { readonly db: Database }): Route[] {
       summary: 'Get the home region of an organization',
       access: operator,
       response: ResidencyView,
-      async handler({ params }) {
-        const org = await findOrg(db, params.org_id);
-        if (org === undefined) {
-          throw apiError('not_found');
-        }
-        return viewResidency(org);
-      },
+      handler: async ({ params }) => viewResidency(found(await findOrg(db, params.org_id))),
     }),
     write({
       id: 'residency.put',

@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/api-error.ts';
+import { found } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed } from '../../../platform/http/routes/outcomes.ts';
@@ -33,10 +33,7 @@ export function approvalRoutes({ db }: { readonly db: Database }): Route[] {
           findApproval(db, params.id, params.approval_id),
           latestRuns(db, params.id, params.approval_id),
         ]);
-        if (row === undefined) {
-          throw apiError('not_found');
-        }
-        return { ...viewApproval(row), run_ids };
+        return { ...viewApproval(found(row)), run_ids };
       },
     }),
     write({

@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/api-error.ts';
+import { apiError, found } from '../../../contract/api-error.ts';
 import { parseUsd } from '../../../kernel/money.ts';
 import { withDefaults } from '../../../ledger/attribution.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -92,13 +92,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       summary: 'Read a policy rule',
       access: reader,
       response: PolicyView,
-      async handler({ params }) {
-        const row = await findPolicy(db, params.id, params.policy_id);
-        if (row === undefined) {
-          throw apiError('not_found');
-        }
-        return viewPolicy(row);
-      },
+      handler: async ({ params }) => viewPolicy(found(await findPolicy(db, params.id, params.policy_id))),
     }),
     read({
       id: 'policies.versions',

@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/api-error.ts';
+import { found } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { type Route, read } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
@@ -36,10 +36,7 @@ export function refusalRoutes({ db }: { readonly db: Database }): Route[] {
       access,
       response: RefusalDetail,
       async handler({ params }) {
-        const row = await findRefusal(db, params.id, params.refusal_id);
-        if (row === undefined) {
-          throw apiError('not_found');
-        }
+        const row = found(await findRefusal(db, params.id, params.refusal_id));
         const causeOf = await findCauses(db, params.id, [row]);
         return { ...view(row, causeOf(row)), trace_ids: [...(row.trace_ids ?? [])] };
       },

@@ -1,5 +1,5 @@
 /** The routing policy. An org has at most one. */
-import { apiError, invalidField } from '../../../contract/api-error.ts';
+import { found, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import {
@@ -11,6 +11,8 @@ import {
 } from './queries.ts';
 import type { PutRoutingPolicy, RoutingPolicyView } from './schema.ts';
 import { millionthsOf, scoreOf } from './scores.ts';
+
+const noPolicy = 'The organization has no routing policy.';
 
 export function viewRoutingPolicy(row: RoutingPolicyRow): RoutingPolicyView {
   const [cost = 0n, latency = 0n, quality = 0n] = row.weights ?? [];
@@ -29,7 +31,7 @@ export function viewRoutingPolicy(row: RoutingPolicyRow): RoutingPolicyView {
 }
 
 export async function requireRoutingPolicy(db: Queryable, orgId: string): Promise<RoutingPolicyRow> {
-  return found(await findRoutingPolicy(db, orgId));
+  return found(await findRoutingPolicy(db, orgId), noPolicy);
 }
 
 export interface RoutingPolicyChange {
@@ -68,16 +70,9 @@ export async function putRoutingPolicy(
 
 /** Returns the removed policy. */
 export async function removeRoutingPolicy(tx: Transaction, orgId: string): Promise<RoutingPolicyRow> {
-  const row = found(await findRoutingPolicy(tx, orgId, 'lock'));
+  const row = found(await findRoutingPolicy(tx, orgId, 'lock'), noPolicy);
   await deleteRoutingPolicy(tx, orgId);
   await routingChanged.notify(tx, orgId);
-  return row;
-}
-
-function found(row: RoutingPolicyRow | undefined): RoutingPolicyRow {
-  if (row === undefined) {
-    throw apiError('not_found', 'The organization has no routing policy.');
-  }
   return row;
 }
 

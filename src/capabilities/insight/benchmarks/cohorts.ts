@@ -2,12 +2,14 @@
  * Cohorts: the orgs that an org wants to be compared with. A cohort is a set of criteria; its orgs are determined on
  * each read.
  */
-import { apiError } from '../../../contract/api-error.ts';
+import { apiError, found } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { alike } from './participation.ts';
 import { type CohortRow, deleteCohort, findCohort, insertCohort } from './queries.ts';
 import type { CohortView, CreateCohort } from './schema.ts';
+
+const noCohort = 'Cohort not found.';
 
 const cohortsMax = 100;
 
@@ -37,16 +39,9 @@ export async function createCohort(
 }
 
 export async function requireCohort(db: Queryable, orgId: string, id: string): Promise<CohortRow> {
-  return found(await findCohort(db, orgId, id));
+  return found(await findCohort(db, orgId, id), noCohort);
 }
 
 export async function removeCohort(tx: Transaction, orgId: string, id: string): Promise<CohortRow> {
-  return found(await deleteCohort(tx, orgId, id));
-}
-
-function found(row: CohortRow | undefined): CohortRow {
-  if (row === undefined) {
-    throw apiError('not_found', 'Cohort not found.');
-  }
-  return row;
+  return found(await deleteCohort(tx, orgId, id), noCohort);
 }

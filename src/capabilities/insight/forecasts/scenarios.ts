@@ -1,6 +1,6 @@
 /** Capacity scenarios: planned changes whose cost an organization wants to know in advance. */
 
-import { apiError, invalidFields } from '../../../contract/api-error.ts';
+import { apiError, found, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import { isUniqueViolation, type Queryable, type Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -21,6 +21,8 @@ import {
   type ScenarioView,
   scenariosPerOrgMax,
 } from './scenario-schema.ts';
+
+const noScenario = 'Scenario not found.';
 
 export function viewScenario(row: ScenarioRow): ScenarioView {
   return {
@@ -85,7 +87,7 @@ export async function removeScenario(tx: Transaction, orgId: string, id: string)
 }
 
 export async function requireScenario(db: Queryable, orgId: string, id: string): Promise<ScenarioRow> {
-  return found(await findScenario(db, orgId, id));
+  return found(await findScenario(db, orgId, id), noScenario);
 }
 
 export async function requireScenarioNamed(
@@ -93,14 +95,7 @@ export async function requireScenarioNamed(
   orgId: string,
   idOrName: string,
 ): Promise<ScenarioRow> {
-  return found(await findScenarioNamed(db, orgId, idOrName));
-}
-
-function found(row: ScenarioRow | undefined): ScenarioRow {
-  if (row === undefined) {
-    throw apiError('not_found', 'Scenario not found.');
-  }
-  return row;
+  return found(await findScenarioNamed(db, orgId, idOrName), noScenario);
 }
 
 async function save(tx: Transaction, row: ScenarioRow): Promise<void> {

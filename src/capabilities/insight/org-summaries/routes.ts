@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/api-error.ts';
+import { found } from '../../../contract/api-error.ts';
 import { type Route, read } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
 import { findOrg } from '../../access/orgs/index.ts';
@@ -29,13 +29,7 @@ export function orgSummaryRoutes(deps: SummaryDependencies): Route[] {
       description: 'Computed for the request.',
       access: operator,
       response: OrgSummaryView,
-      async handler({ params, now }) {
-        const org = await findOrg(db, params.org_id);
-        if (org === undefined) {
-          throw apiError('not_found');
-        }
-        return readSummary(deps, org, now);
-      },
+      handler: async ({ params, now }) => readSummary(deps, found(await findOrg(db, params.org_id)), now),
     }),
   ];
 }

@@ -1,5 +1,5 @@
 /** Uploading, reading and deleting statements. */
-import { apiError, invalidField } from '../../../contract/api-error.ts';
+import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import { formatUsd, maxNanos, parseUsd } from '../../../kernel/money.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -97,11 +97,7 @@ export async function storeStatement(tx: Transaction, { row, parsed }: DraftStat
 }
 
 export async function requireStatement(db: Queryable, orgId: string, id: string): Promise<StatementRow> {
-  const row = await findStatement(db, orgId, id);
-  if (row === undefined) {
-    throw apiError('not_found', 'Statement not found.');
-  }
-  return row;
+  return found(await findStatement(db, orgId, id), 'Statement not found.');
 }
 
 export async function removeStatement(tx: Transaction, orgId: string, id: string): Promise<StatementRow> {

@@ -2,7 +2,7 @@
  * Plans and applies a configuration in the transaction of its request. A plan does the same and is rolled back, so it meets every
  * rule that the application would meet.
  */
-import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
+import { apiError, found, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { notifyManyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
 import { counted } from '../../../platform/counted.ts';
@@ -56,18 +56,16 @@ export async function applyConfiguration(
   request: ApplyRequest,
 ): Promise<Applied> {
   const { prune, force } = request;
-  const found = await findTarget(tx, request);
+  const existing = await findTarget(tx, request);
   const recorded: ChangeRecord[] = [];
   const changes: PlannedChangeView[] = [];
-  const created = found === undefined ? await createOrg(deps, tx, request, recorded) : undefined;
-  const orgId = found ?? created?.id ?? '';
+  const created = existing === undefined ? await createOrg(deps, tx, request, recorded) : undefined;
+  const orgId = existing ?? created?.id ?? '';
   if (created !== undefined) {
     changes.push(created.view);
   }
   // Serializes applications, and all changes of routes that take the same lock.
-  if ((await lockOrg(tx, orgId)) === undefined) {
-    throw apiError('not_found');
-  }
+  found(await lockOrg(tx, orgId));
   // The handlers of an organization's routes see an operator as a caller of that organization.
   const context = { ...request.context, caller: { ...request.context.caller, tenantId: orgId } };
   const plans = await planSections(deps, tx, { ...request, context, orgId }, created !== undefined);
@@ -129,10 +127,7 @@ async function findTarget(
   { orgId, configuration }: ApplyRequest,
 ): Promise<string | undefined> {
   if (orgId !== undefined) {
-    const org = await findOrg(tx, orgId);
-    if (org === undefined) {
-      throw apiError('not_found');
-    }
+    found(await findOrg(tx, orgId));
     return orgId;
   }
   const slug = configuration.org?.slug;

@@ -1,5 +1,5 @@
 /** Exports the configuration of an organization: what differs from the defaults, without secrets. */
-import { ApiError, apiError } from '../../../contract/api-error.ts';
+import { ApiError, found } from '../../../contract/api-error.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg } from '../../access/orgs/index.ts';
@@ -36,9 +36,7 @@ async function exportFrom(
   context: CallContext,
   orgId: string,
 ): Promise<ExportedConfiguration> {
-  if ((await findOrg(db, orgId)) === undefined) {
-    throw apiError('not_found');
-  }
+  found(await findOrg(db, orgId));
   const omitted: { section: string; required: string }[] = [];
   const exported: Record<string, unknown> = { version: configurationVersion };
   const load: LoadContext = { db, orgId, now: context.now, secrets, callerId: '' };

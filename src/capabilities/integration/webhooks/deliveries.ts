@@ -75,10 +75,7 @@ export async function readPayload(
   deliveryId: string,
 ): Promise<EventPayload> {
   const { event_id } = await readDelivery(db, name, deliveryId);
-  const event = await findEvent(db, name.orgId, event_id);
-  if (event === undefined) {
-    throw apiError('not_found', 'The event of this delivery was deleted.');
-  }
+  const event = found(await findEvent(db, name.orgId, event_id), 'The event of this delivery was deleted.');
   const { type, created_at: createdAt, data } = event;
   return payloadOf({ id: event_id, type, createdAt, orgId: name.orgId, data });
 }
@@ -128,11 +125,8 @@ export async function redeliver(
   now: Date,
 ): Promise<{ before: DeliveryRow; after: DeliveryRow }> {
   await lockReceiving(tx, name);
-  const before = await findDelivery(tx, queueOf(name), deliveryId);
-  const after = before && (await requeueDelivery(tx, queueOf(name), deliveryId, now));
-  if (before === undefined || after === undefined) {
-    throw apiError('not_found');
-  }
+  const before = found(await findDelivery(tx, queueOf(name), deliveryId));
+  const after = found(await requeueDelivery(tx, queueOf(name), deliveryId, now));
   await wake(tx, name, now);
   return { before, after };
 }

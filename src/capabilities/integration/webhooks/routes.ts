@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/api-error.ts';
+import { apiError, found } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed, changeOf, created, removed } from '../../../platform/http/routes/outcomes.ts';
@@ -342,11 +342,7 @@ function subscriptionName({ id, sub_id }: SubscriptionParams): SubscriptionName 
 
 async function requireSubscription(db: Database, params: SubscriptionParams): Promise<SubscriptionRow> {
   const name = subscriptionName(params);
-  const row = await findSubscription(db, name.orgId, name.id);
-  if (row === undefined) {
-    throw apiError('not_found');
-  }
-  return row;
+  return found(await findSubscription(db, name.orgId, name.id));
 }
 
 function outcome(change: SubscriptionChange) {

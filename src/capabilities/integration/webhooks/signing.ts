@@ -2,7 +2,7 @@
  * Secrets that sign deliveries: one per org (deprecated), and one for each subscription that has created its own. After
  * a rotation the previous secret of a subscription also signs for a day, so that receivers can be updated.
  */
-import { apiError } from '../../../contract/api-error.ts';
+import { apiError, found } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg, lockOrg } from '../../access/orgs/index.ts';
@@ -112,9 +112,7 @@ export async function readOrgSecret(
   orgId: string,
   now: Date,
 ): Promise<OrgSecretView> {
-  if ((await findOrg(db, orgId)) === undefined) {
-    throw apiError('not_found');
-  }
+  found(await findOrg(db, orgId));
   return viewOrgSecret(secrets, orgId, await orgSecretOf(db, secrets, orgId, now));
 }
 
@@ -134,9 +132,7 @@ export async function rotateOrgSecret(
   orgId: string,
   now: Date,
 ): Promise<OrgSecretChange> {
-  if ((await lockOrg(tx, orgId)) === undefined) {
-    throw apiError('not_found');
-  }
+  found(await lockOrg(tx, orgId));
   const before = viewOrgSecret(secrets, orgId, await orgSecretOf(tx, secrets, orgId, now));
   const subscriptions = (await selectSubscriptions(tx, [orgId])).filter(({ format }) => format !== 'email');
   if (subscriptions.length > 0 && subscriptions.every(({ secret }) => secret !== null)) {

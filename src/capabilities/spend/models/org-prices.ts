@@ -1,6 +1,6 @@
 /** Custom prices of an org: its own rates, or a discount on the list price. */
 
-import { apiError, found, invalidField, invalidFields } from '../../../contract/api-error.ts';
+import { found, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -130,9 +130,7 @@ function sameTerms(one: Terms, other: Terms): boolean {
 
 /** Locks the org, which also serializes changes of its prices; throws if the org does not exist. */
 async function requireOrg(tx: Transaction, orgId: string): Promise<void> {
-  if ((await lockOrg(tx, orgId)) === undefined) {
-    throw apiError('not_found');
-  }
+  found(await lockOrg(tx, orgId));
 }
 
 async function hasPrice(tx: Transaction, model: string): Promise<boolean> {

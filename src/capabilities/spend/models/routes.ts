@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/api-error.ts';
+import { found } from '../../../contract/api-error.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
@@ -243,9 +243,7 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
       query: OrgPriceFilters,
       response: page(OrgPriceVersion),
       async handler({ params, query, now }) {
-        if ((await findOrg(db, params.org_id)) === undefined) {
-          throw apiError('not_found');
-        }
+        found(await findOrg(db, params.org_id));
         return viewPage(listOrgPrices(db, params.org_id, query, now), (row) => viewOrgPrice(row, [row], now));
       },
     }),
@@ -258,10 +256,7 @@ function withVersions<Row extends Version, View extends object>(
   now: Date,
   view: (row: Row, versions: readonly Row[], now: Date) => View,
 ): View & { versions: View[] } {
-  const shown = shownAt(versions, now.getTime());
-  if (shown === undefined) {
-    throw apiError('not_found');
-  }
+  const shown = found(shownAt(versions, now.getTime()));
   const views = versions.slice(0, shownVersionsMax).map((row) => view(row, versions, now));
   return { ...view(shown, versions, now), versions: views };
 }

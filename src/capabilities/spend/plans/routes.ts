@@ -1,4 +1,4 @@
-import { apiError } from '../../../contract/api-error.ts';
+import { found } from '../../../contract/api-error.ts';
 import { ofExistingOrg } from '../../../ledger/limits/limit-changes.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
@@ -49,13 +49,7 @@ export function planRoutes({ db, ids }: PlanDependencies): Route[] {
       summary: 'Read a plan',
       access: operator,
       response: PlanView,
-      async handler({ params }) {
-        const plan = await findPlan(db, params.plan_id);
-        if (plan === undefined) {
-          throw apiError('not_found');
-        }
-        return viewPlan(plan);
-      },
+      handler: async ({ params }) => viewPlan(found(await findPlan(db, params.plan_id))),
     }),
     write({
       id: 'orgs.plan.put',

@@ -1,5 +1,5 @@
 /** The daily spend cap. An org has at most one. */
-import { apiError } from '../../../contract/api-error.ts';
+import { found } from '../../../contract/api-error.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import {
   endOnlyLimit,
@@ -18,6 +18,8 @@ import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { PutSpendCap, SpendCapView } from './schema.ts';
 
+const noSpendCap = 'The organization has no spend cap.';
+
 export function viewSpendCap(row: LimitRow): SpendCapView {
   return {
     id: row.id,
@@ -30,14 +32,7 @@ export function viewSpendCap(row: LimitRow): SpendCapView {
 }
 
 export async function requireSpendCap(db: Queryable, orgId: string): Promise<LimitRow> {
-  return found(await findOnlyLimit(db, orgId, 'spend_cap'));
-}
-
-function found(row: LimitRow | undefined): LimitRow {
-  if (row === undefined) {
-    throw apiError('not_found', 'The organization has no spend cap.');
-  }
-  return row;
+  return found(await findOnlyLimit(db, orgId, 'spend_cap'), noSpendCap);
 }
 
 /** Replaces the cap: fields that are left out are reset to their defaults. */
@@ -60,5 +55,5 @@ export async function putSpendCap(
 /** Returns the removed cap. */
 export async function removeSpendCap(tx: Transaction, now: Date, orgId: string): Promise<LimitRow> {
   await lockOrgLimits(tx, orgId);
-  return found(await endOnlyLimit(tx, now, orgId, 'spend_cap'));
+  return found(await endOnlyLimit(tx, now, orgId, 'spend_cap'), noSpendCap);
 }

@@ -1,5 +1,5 @@
 /** The policy of an org on models without a price. Each change creates a version, because holds and runs reference it. */
-import { apiError, invalidFields } from '../../../contract/api-error.ts';
+import { found, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -37,9 +37,7 @@ export async function putUnpricedPolicy(
   body: PutUnpricedPolicy,
 ): Promise<UnpricedPolicyChange> {
   checkRates(body);
-  if ((await lockOrg(tx, orgId)) === undefined) {
-    throw apiError('not_found');
-  }
+  found(await lockOrg(tx, orgId));
   const before = await findUnpricedPolicy(tx, orgId);
   const rates = columnsOf(body);
   if ((before?.on_unpriced ?? 'refuse') === body.on_unpriced && sameRates(before ?? noRates, rates)) {
