@@ -3,50 +3,37 @@
  */
 import { type LabelDimension, labelDimensions, runDimensions } from '../../../contract/run-dimensions.ts';
 import { tokensMax } from '../../../ledger/scope.ts';
+import { tokenNames } from './token-names.ts';
 
 export type AttributeValue = string | number | boolean;
 export type Attributes = ReadonlyMap<string, AttributeValue>;
 
-/** Names in order of preference: the current GenAI conventions, earlier ones, OpenInference, OpenLLMetry. */
+/** Names in order of preference: the current GenAI conventions, earlier ones, OpenInference, OpenLLMetry, the AI SDK. */
 export const names = {
   operation: ['gen_ai.operation.name', 'llm.request.type'],
   spanKind: ['openinference.span.kind'],
   frameworkKind: ['traceloop.span.kind'],
-  provider: ['gen_ai.provider.name', 'gen_ai.system', 'llm.provider', 'llm.system', 'llm.vendor'],
-  requestModel: ['gen_ai.request.model', 'llm.request.model', 'llm.model_name', 'embedding.model_name'],
-  responseModel: ['gen_ai.response.model', 'llm.response.model'],
-  responseId: ['gen_ai.response.id'],
-  inputTokens: [
-    'gen_ai.usage.input_tokens',
-    'gen_ai.usage.prompt_tokens',
-    'llm.usage.prompt_tokens',
-    'llm.token_count.prompt',
+  /** The function of the AI SDK that a span is about, before its version 7. */
+  sdkFunction: ['ai.operationId'],
+  provider: [
+    'gen_ai.provider.name',
+    'gen_ai.system',
+    'llm.provider',
+    'llm.system',
+    'llm.vendor',
+    'ai.model.provider',
   ],
-  outputTokens: [
-    'gen_ai.usage.output_tokens',
-    'gen_ai.usage.completion_tokens',
-    'llm.usage.completion_tokens',
-    'llm.token_count.completion',
+  requestModel: [
+    'gen_ai.request.model',
+    'llm.request.model',
+    'llm.model_name',
+    'embedding.model_name',
+    'ai.model.id',
   ],
-  cachedTokens: [
-    'gen_ai.usage.cache_read.input_tokens',
-    'gen_ai.usage.cache_read_input_tokens',
-    'llm.token_count.prompt_details.cache_read',
-  ],
-  cacheWriteTokens: [
-    'gen_ai.usage.cache_creation.input_tokens',
-    'gen_ai.usage.cache_creation_input_tokens',
-    'llm.token_count.prompt_details.cache_write',
-  ],
-  reasoningTokens: [
-    'gen_ai.usage.reasoning.output_tokens',
-    'gen_ai.usage.reasoning_tokens',
-    'llm.usage.reasoning_tokens',
-    'llm.token_count.completion_details.reasoning',
-  ],
-  audioInputTokens: ['llm.token_count.prompt_details.audio'],
-  audioOutputTokens: ['llm.token_count.completion_details.audio'],
-  cost: ['gen_ai.usage.cost', 'llm.cost.total'],
+  responseModel: ['gen_ai.response.model', 'llm.response.model', 'ai.response.model'],
+  responseId: ['gen_ai.response.id', 'ai.response.id'],
+  ...tokenNames,
+  cost: ['gen_ai.usage.cost', 'llm.cost.total', 'operation.cost'],
   serviceTier: [
     'openai.response.service_tier',
     'gen_ai.openai.response.service_tier',

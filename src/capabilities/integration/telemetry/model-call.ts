@@ -1,7 +1,14 @@
 /** A call to a model, as telemetry reports it. */
 import type { Labels } from './attributes.ts';
 
-export const conventions = ['gen_ai', 'openinference', 'openllmetry', 'claude_code', 'codex'] as const;
+export const conventions = [
+  'gen_ai',
+  'openinference',
+  'openllmetry',
+  'ai_sdk',
+  'claude_code',
+  'codex',
+] as const;
 export type Convention = (typeof conventions)[number];
 
 export interface ModelCall {
@@ -37,6 +44,7 @@ export interface CallTokens {
   /** Includes `reasoning`. */
   readonly output: number;
   readonly reasoning: number;
+  /** Excludes audio that is `cached`. */
   readonly audioInput: number;
   readonly audioOutput: number;
   /** False if the emitter reports no counts at all. */

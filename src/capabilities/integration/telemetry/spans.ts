@@ -1,5 +1,5 @@
 /**
- * Calls to models among spans: the GenAI semantic conventions (current and earlier ones), OpenInference and OpenLLMetry. Spans of
+ * Calls to models among spans: the GenAI semantic conventions (current and earlier ones), OpenInference, OpenLLMetry and the AI SDK. Spans of
  * agents, chains, tools and workflows are not calls, although some repeat the usage of the calls inside them.
  */
 import { countOf, labelsOf, names, tagsOf, textOf } from './attributes.ts';
@@ -13,6 +13,7 @@ const callOperations = new Set([
   'embedding',
   'embeddings',
   'generate_content',
+  'image_generation',
   'messages',
   'rerank',
   'responses',
@@ -20,6 +21,9 @@ const callOperations = new Set([
 ]);
 /** `openinference.span.kind` of calls. */
 const callKinds = new Set(['LLM', 'EMBEDDING']);
+
+/** `ai.operationId` of calls, such as `ai.generateText.doGenerate`: the spans around them repeat their usage. */
+const sdkCall = /^ai\.\w+\.do[A-Z]\w*$/;
 
 /** Coding agents, whose calls are taken from their events. */
 const agentScopes = ['com.anthropic.claude_code', 'codex_'];
@@ -74,6 +78,10 @@ function conventionOf({ attributes, scopeName }: TelemetryRecord): Convention | 
   if (textOf(names.frameworkKind, attributes) !== undefined) {
     return undefined;
   }
+  const sdkFunction = textOf(names.sdkFunction, attributes);
+  if (sdkFunction !== undefined) {
+    return sdkCall.test(sdkFunction) ? 'ai_sdk' : undefined;
+  }
   const operation = textOf(names.operation, attributes);
   if (operation !== undefined && !callOperations.has(operation.toLowerCase())) {
     return undefined;
@@ -84,26 +92,30 @@ function conventionOf({ attributes, scopeName }: TelemetryRecord): Convention | 
 }
 
 /**
- * The conventions count cached tokens and reasoning as parts of input and output. Where they are more than the whole, the emitter has
- * left them out of it.
+ * Details are parts of input and output in all conventions: cached tokens, reasoning, audio. An emitter that leaves a detail out of its
+ * whole is found by counts that contradict each other.
  */
 function tokensOf({ attributes }: TelemetryRecord): CallTokens {
-  const input = countOf(names.inputTokens, attributes);
-  const output = countOf(names.outputTokens, attributes);
-  const cached = countOf(names.cachedTokens, attributes) ?? 0;
-  const cacheWrite = countOf(names.cacheWriteTokens, attributes) ?? 0;
-  const audioInput = countOf(names.audioInputTokens, attributes) ?? 0;
-  const audioOutput = countOf(names.audioOutputTokens, attributes) ?? 0;
-  const reasoning = countOf(names.reasoningTokens, attributes) ?? 0;
+  const statedInput = countOf(names.inputTokens, attributes);
+  const statedOutput = countOf(names.outputTokens, attributes);
+  const count = (wanted: readonly string[]) => countOf(wanted, attributes) ?? 0;
+  const cached = count(names.cachedTokens);
+  const cacheWrite = count(names.cacheWriteTokens);
+  const audio = count(names.audioInputTokens);
+  const audioOutput = count(names.audioOutputTokens);
+  const reasoning = count(names.reasoningTokens);
+  const input = withParts(withParts(statedInput ?? 0, cached + cacheWrite), audio);
+  // Cached audio has the rate of cached tokens. Without a count of it, it is the audio that does not fit beside them.
+  const uncachedAudio = audio - Math.min(count(names.cachedAudioTokens), audio, cached);
   return {
-    input: withParts(input ?? 0, cached + cacheWrite + audioInput),
+    input,
     cached,
     cacheWrite,
-    output: withParts(output ?? 0, Math.max(reasoning, audioOutput)),
+    output: withParts(statedOutput ?? 0, Math.max(reasoning, audioOutput)),
     reasoning,
-    audioInput,
+    audioInput: Math.min(uncachedAudio, input - cached - cacheWrite),
     audioOutput,
-    isKnown: input !== undefined || output !== undefined,
+    isKnown: statedInput !== undefined || statedOutput !== undefined,
   };
 }
 

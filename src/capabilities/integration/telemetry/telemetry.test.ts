@@ -29,6 +29,8 @@ beforeAll(async () => {
         cached_input_usd_per_million: '0.1',
         cache_write_usd_per_million: '2',
         output_usd_per_million: '10',
+        audio_input_usd_per_million: '20',
+        audio_output_usd_per_million: '40',
       },
     });
     expect(status).toBe(200);
@@ -93,7 +95,38 @@ const usual = { model: 'gpt-test', status: 'succeeded', chain_id: traceId };
 /** Each shape as its emitters send it, and what is recorded of it. */
 const shapes: Record<string, { batch: Batch<Omit<SpanShape, 'spanId' | 'startMs' | 'endMs'>>; run: object }> =
   {
-    'the current GenAI conventions': {
+    'the GenAI conventions of 2026, in their own repository': {
+      batch: {
+        records: [
+          {
+            attributes: {
+              'gen_ai.operation.name': 'chat',
+              'gen_ai.provider.name': 'openai',
+              'gen_ai.request.model': 'gpt-test',
+              'gen_ai.usage.input_tokens': 1_000,
+              'gen_ai.usage.cache_read.input_tokens': 400,
+              'gen_ai.usage.cache_write.input_tokens': 100,
+              'gen_ai.usage.text.input_tokens': 700,
+              'gen_ai.usage.audio.input_tokens': 300,
+              'gen_ai.usage.audio.cache_read.input_tokens': 200,
+              'gen_ai.usage.output_tokens': 90,
+              'gen_ai.usage.audio.output_tokens': 40,
+              'gen_ai.usage.reasoning.output_tokens': 30,
+            },
+          },
+        ],
+      },
+      run: {
+        ...usual,
+        input_tokens: 1_000,
+        cached_input_tokens: 400,
+        cache_write_tokens: 100,
+        output_tokens: 90,
+        // 400 × 1 + 400 × 0.1 + 100 × 2 + 100 × 20 + 50 × 10 + 40 × 40 dollars per million.
+        cost_usd: '0.00474',
+      },
+    },
+    'the GenAI conventions 1.40': {
       batch: {
         resource: {
           'service.name': 'support-bot',
@@ -198,6 +231,63 @@ const shapes: Record<string, { batch: Batch<Omit<SpanShape, 'spanId' | 'startMs'
         metadata: { telemetry: 'openinference', reasoning_tokens: 4, stated_cost_usd: '0.5' },
       },
     },
+    'pydantic-ai before 1.0': {
+      batch: {
+        records: [
+          {
+            attributes: {
+              'gen_ai.operation.name': 'chat',
+              'gen_ai.system': 'openai',
+              'gen_ai.request.model': 'gpt-test',
+              'gen_ai.usage.input_tokens': 1_000,
+              'gen_ai.usage.output_tokens': 100,
+              'gen_ai.usage.details.cached_tokens': 300,
+              'gen_ai.usage.details.input_audio_tokens': 200,
+              'gen_ai.usage.details.reasoning_tokens': 50,
+            },
+          },
+        ],
+      },
+      run: {
+        ...usual,
+        input_tokens: 1_000,
+        cached_input_tokens: 300,
+        output_tokens: 100,
+        // 500 × 1 + 300 × 0.1 + 200 × 20 + 100 × 10 dollars per million.
+        cost_usd: '0.00553',
+        metadata: { telemetry: 'gen_ai', reasoning_tokens: 50 },
+      },
+    },
+    'the AI SDK 6': {
+      batch: {
+        records: [
+          {
+            attributes: {
+              'ai.operationId': 'ai.streamText.doStream',
+              'ai.model.provider': 'openai.chat',
+              'ai.model.id': 'gpt-test',
+              'ai.usage.inputTokens': 1_000,
+              'ai.usage.cachedInputTokens': 300,
+              'ai.usage.inputTokenDetails.cacheReadTokens': 300,
+              'ai.usage.inputTokenDetails.cacheWriteTokens': 200,
+              'ai.usage.outputTokens': 100,
+              'ai.usage.outputTokenDetails.reasoningTokens': 50,
+            },
+          },
+        ],
+      },
+      run: {
+        ...usual,
+        provider: 'openai.chat',
+        input_tokens: 1_000,
+        cached_input_tokens: 300,
+        cache_write_tokens: 200,
+        output_tokens: 100,
+        // 500 × 1 + 300 × 0.1 + 200 × 2 + 100 × 10 dollars per million.
+        cost_usd: '0.00193',
+        metadata: { telemetry: 'ai_sdk', reasoning_tokens: 50 },
+      },
+    },
     'OpenInference embeddings': {
       batch: {
         records: [
@@ -291,6 +381,7 @@ describe('spans that are not calls', () => {
     ['a tool', { 'gen_ai.operation.name': 'execute_tool' }],
     ['a workflow', { 'gen_ai.operation.name': 'invoke_workflow' }],
     ['a chain of OpenInference', { 'openinference.span.kind': 'CHAIN' }],
+    ['a function of the AI SDK around its calls', { 'ai.operationId': 'ai.streamText' }],
     ['a task of OpenLLMetry', { 'traceloop.span.kind': 'task' }],
   ])('are accepted and not recorded: %s', async (_, attributes) => {
     const answer = await sendSpans({ records: [chat(attributes)] });
