@@ -8,6 +8,8 @@ export interface FormatSample {
   readonly body: Fields;
   /** A tool of the client; undefined if requests offer none. */
   readonly tool: Fields | undefined;
+  /** Members that request reasoning. */
+  readonly reasoning: Fields;
   /** Events with which a provider ends a stream that has failed. */
   readonly failures: readonly Fields[];
 }
@@ -20,12 +22,14 @@ export const formatSamples: Readonly<Record<FormatName, FormatSample>> = {
     path: '/openai/v1/chat/completions',
     body: { model: 'gpt-test', messages },
     tool: { type: 'function', function: { name: 'lookup', parameters } },
+    reasoning: { reasoning_effort: 'low' },
     failures: [{ error: { message: 'overloaded' } }],
   },
   responses: {
     path: '/openai/v1/responses',
     body: { model: 'gpt-test', input: 'Say hello to the wörld' },
     tool: { type: 'function', name: 'lookup', parameters, strict: false },
+    reasoning: { reasoning: { effort: 'low' } },
     failures: [
       { type: 'response.failed', response: {} },
       { type: 'error', message: 'overloaded' },
@@ -35,12 +39,14 @@ export const formatSamples: Readonly<Record<FormatName, FormatSample>> = {
     path: '/openai/v1/embeddings',
     body: { model: 'embed-test', input: ['one two', 'three'] },
     tool: undefined,
+    reasoning: {},
     failures: [],
   },
   messages: {
     path: '/anthropic/v1/messages',
     body: { model: 'claude-test', max_tokens: 50, messages },
     tool: { name: 'lookup', input_schema: parameters },
+    reasoning: { thinking: { type: 'enabled', budget_tokens: 1_024 } },
     failures: [{ type: 'error', error: { type: 'overloaded_error' } }],
   },
 };

@@ -5,6 +5,7 @@ import {
   type ConnectionKind,
   type GatewaySettings,
   kindOf,
+  type WantedConnection,
 } from '../../src/capabilities/integration/connections/index.ts';
 import { formatUsd } from '../../src/kernel/money.ts';
 import { createWorld, type TestOrg, type World, type WorldOptions } from '../harness.ts';
@@ -27,6 +28,8 @@ export interface GatewayWorld {
   /** Sets the daily cap of the org. */
   cap(usd: string): Promise<void>;
   runs(): Promise<RunSummary[]>;
+  /** Cost of all runs of the org. */
+  spentNanos(): Promise<bigint>;
   /** Number of open holds. */
   holds(): Promise<number>;
   close(): Promise<void>;
@@ -64,6 +67,15 @@ export function connectionTo(
     previousApiKey: () => undefined,
     ...more,
   };
+}
+
+export function serves(connection: Connection, wanted: WantedConnection): boolean {
+  if ('kind' in wanted) {
+    return connection.kind === wanted.kind;
+  }
+  return 'connection' in wanted
+    ? connection.name === wanted.connection
+    : kindOf(connection).paths.has(wanted.format);
 }
 
 /** Prices in dollars per million tokens: a token of input costs $0.000001, one of output $0.00001. */
@@ -106,15 +118,7 @@ export async function createGatewayWorld(
       ...options,
       gateway: {
         connections: {
-          candidates: (_, wanted) =>
-            result.connections.filter((one) => {
-              if ('kind' in wanted) {
-                return one.kind === wanted.kind;
-              }
-              return 'connection' in wanted
-                ? one.name === wanted.connection
-                : kindOf(one).paths.has(wanted.format);
-            }),
+          candidates: (_, wanted) => result.connections.filter((one) => serves(one, wanted)),
           succeeded: (id) => void reports.push(`succeeded ${id}`),
           failed: (id) => void reports.push(`failed ${id}`),
         },
@@ -142,6 +146,13 @@ export async function createGatewayWorld(
     async runs() {
       const { json } = await answer.world.request('GET', '/v1/runs?limit=200', { key: org.ownerKey });
       return json.data;
+    },
+    async spentNanos() {
+      const [row] = await answer.world.db.query<{ total: string | null }>(
+        'SELECT sum(cost_nanos)::text AS total FROM runs WHERE org_id = $1',
+        [org.id],
+      );
+      return BigInt(row?.total ?? 0);
     },
     async holds() {
       const { json } = await answer.world.request('GET', `/v1/orgs/${org.id}/holds?limit=200`, {

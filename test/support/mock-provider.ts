@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { finished } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 
 export interface BilledCall {
@@ -13,18 +14,28 @@ export interface BilledCall {
   readonly model: string;
   readonly inputTokens: number;
   outputTokens: number;
+  /** What was sent of a streamed response. */
+  readonly chunks: Buffer[];
   /** True once the response was sent completely. */
   isComplete: boolean;
 }
 
+export interface ErrorResponse {
+  readonly status: number;
+  readonly retryAfter?: string;
+  readonly body?: string;
+}
+
 export type Fault =
-  | { readonly status: number; readonly retryAfter?: string; readonly body?: string }
+  | ErrorResponse
   /** Closes the connection without a response. */
   | 'reset'
   /** Generates and bills the whole answer, and sends nothing. */
   | 'silent'
   /** Closes the connection after this many chunks of a stream, or bytes of another response. */
-  | { readonly cutAfter: number };
+  | { readonly cutAfter: number }
+  /** Ends a stream after this many chunks with another one. */
+  | { readonly endAfter: number; readonly with: string };
 
 export interface ToolCall {
   readonly name: string;
@@ -49,6 +60,8 @@ export interface MockProvider {
   fault: ((request: ReceivedRequest, number: number) => Fault | undefined) | undefined;
   /** Number of output tokens of a response, at most the maximum of the request. */
   outputOf: (request: ReceivedRequest) => number;
+  /** Output tokens of a reasoning that precedes the answer and is not shown. */
+  hiddenTokens: number;
   /** The text of an output token. */
   wordOf: (index: number) => string;
   /** The model that responses name; undefined: that of the request. */
@@ -76,6 +89,7 @@ export async function startMockProvider(): Promise<MockProvider> {
     fault: undefined,
     reportedModel: undefined,
     outputOf: () => 5,
+    hiddenTokens: 0,
     toolOf: (body) => (Array.isArray(body.tools) ? { name: 'lookup', input: '{"q":"x"}' } : undefined),
     wordOf: (index) => `tok${index % 10} `,
     responseId: '1',
@@ -146,18 +160,19 @@ async function answer(
 /** The header of OpenAI and that of Anthropic. */
 const requestIds = { 'x-request-id': 'req_mock', 'request-id': 'req_mock' };
 
+/** A fault of a response that has started. */
+type StreamFault = Exclude<Fault, 'reset' | ErrorResponse>;
+
 class Responder {
   readonly #provider: MockProvider;
   readonly #body: Record<string, unknown>;
   readonly #path: string;
   readonly #response: ServerResponse;
-  readonly #cutAfter: number | undefined;
-  readonly #isSilent: boolean;
+  readonly #fault: StreamFault | undefined;
   readonly #call: BilledCall;
+  readonly #hidden: number;
   readonly #output: number;
   readonly #tool: ToolCall | undefined;
-  readonly #sent: Buffer[] = [];
-  #chunks = 0;
 
   constructor(
     provider: MockProvider,
@@ -165,16 +180,16 @@ class Responder {
     body: Record<string, unknown>,
     path: string,
     response: ServerResponse,
-    fault: 'silent' | { readonly cutAfter: number } | undefined,
+    fault: StreamFault | undefined,
   ) {
     this.#provider = provider;
     this.#body = body;
     this.#path = path;
     this.#response = response;
-    this.#isSilent = fault === 'silent';
-    this.#cutAfter = fault === 'silent' ? undefined : fault?.cutAfter;
+    this.#fault = fault;
     const max = Number(body.max_completion_tokens ?? body.max_tokens ?? body.max_output_tokens ?? 1_000_000);
-    this.#output = Math.min(provider.outputOf(request), max);
+    this.#hidden = Math.min(provider.hiddenTokens, max);
+    this.#output = Math.min(provider.outputOf(request), max - this.#hidden);
     this.#tool = provider.toolOf(body);
     this.#call = {
       request,
@@ -182,6 +197,7 @@ class Responder {
       model: String(body.model),
       inputTokens: wordsIn(body.messages ?? body.input ?? ''),
       outputTokens: 0,
+      chunks: [],
       isComplete: false,
     };
   }
@@ -196,14 +212,16 @@ class Responder {
       return;
     }
     this.#provider.bill.push(this.#call);
-    if (this.#isSilent) {
-      this.#call.outputTokens = this.#output;
-    } else if (this.#path.endsWith('/embeddings')) {
+    const isEmbedding = this.#path.endsWith('/embeddings');
+    this.#call.outputTokens = isEmbedding ? 0 : this.#hidden;
+    if (this.#fault === 'silent') {
+      this.#call.outputTokens += this.#output;
+    } else if (isEmbedding) {
       this.#plain(this.#embeddings());
     } else if (this.#body.stream === true) {
       await this.#stream();
     } else {
-      this.#call.outputTokens = this.#output;
+      this.#call.outputTokens += this.#output;
       this.#plain(
         this.#path.endsWith('/messages')
           ? this.#message()
@@ -229,10 +247,10 @@ class Responder {
   }
 
   #plain(value: object): void {
-    if (this.#cutAfter !== undefined) {
+    if (typeof this.#fault === 'object' && 'cutAfter' in this.#fault) {
       const bytes = Buffer.from(JSON.stringify(value));
       this.#response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length });
-      this.#response.write(bytes.subarray(0, this.#cutAfter), () => this.#response.destroy());
+      this.#response.write(bytes.subarray(0, this.#fault.cutAfter), () => this.#response.destroy());
       return;
     }
     this.#call.isComplete = true;
@@ -253,6 +271,7 @@ class Responder {
       completion_tokens: outputTokens,
       total_tokens: inputTokens + outputTokens,
       prompt_tokens_details: { cached_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: this.#hidden },
     };
   }
 
@@ -304,6 +323,7 @@ class Responder {
               output_tokens: outputTokens,
               total_tokens: inputTokens + outputTokens,
               input_tokens_details: { cached_tokens: 0 },
+              output_tokens_details: { reasoning_tokens: this.#hidden },
             }
           : null,
     };
@@ -352,30 +372,42 @@ class Responder {
       await this.#streamChat();
     }
     this.#call.isComplete = true;
-    this.#provider.sent.push(Buffer.concat(this.#sent));
+    this.#provider.sent.push(Buffer.concat(this.#call.chunks));
     this.#response.end();
   }
 
   async #write(text: string): Promise<void> {
-    if (this.#cutAfter !== undefined && this.#chunks >= this.#cutAfter) {
+    const { chunks, request } = this.#call;
+    await this.#failAt(chunks.length);
+    if (chunks.length > 0) {
+      await this.#provider.beforeChunk?.(chunks.length, request);
+    }
+    if (this.#response.destroyed) {
+      throw new Error('the client has left');
+    }
+    const bytes = Buffer.from(text);
+    chunks.push(bytes);
+    if (!this.#response.write(bytes)) {
+      await drained(this.#response);
+    }
+  }
+
+  async #failAt(chunks: number): Promise<void> {
+    const fault = typeof this.#fault === 'object' ? this.#fault : undefined;
+    if (fault !== undefined && 'endAfter' in fault && chunks >= fault.endAfter) {
+      const last = Buffer.from(fault.with);
+      this.#call.chunks.push(last);
+      this.#response.end(last);
+      await finished(this.#response);
+      throw new Error('failed');
+    }
+    if (fault !== undefined && 'cutAfter' in fault && chunks >= fault.cutAfter) {
       // What was billed has been sent: the end of a connection takes back what is still in the process.
       while (this.#response.writableLength > 0 && !this.#response.destroyed) {
         await setImmediate();
       }
       await setImmediate();
       throw new Error('cut');
-    }
-    if (this.#chunks > 0) {
-      await this.#provider.beforeChunk?.(this.#chunks, this.#call.request);
-    }
-    if (this.#response.destroyed) {
-      throw new Error('the client has left');
-    }
-    this.#chunks += 1;
-    const bytes = Buffer.from(text);
-    this.#sent.push(bytes);
-    if (!this.#response.write(bytes)) {
-      await drained(this.#response);
     }
   }
 
@@ -394,7 +426,7 @@ class Responder {
         const part = { index: 0, function: { arguments: piece } };
         await chunk([{ index: 0, delta: { tool_calls: [part] }, finish_reason: null }]);
       }
-      this.#call.outputTokens = this.#output;
+      this.#call.outputTokens += this.#output;
     } else {
       for (const content of this.#generated()) {
         await chunk([{ index: 0, delta: { content }, finish_reason: null }]);
@@ -430,7 +462,7 @@ class Responder {
       await event('response.output_text.done', { ...at, text });
       await event('response.content_part.done', { ...at, part: { ...part, text } });
     } else {
-      this.#call.outputTokens = this.#output;
+      this.#call.outputTokens += this.#output;
       await event('response.output_item.added', { output_index: 0, item: { ...item, arguments: '' } });
       const at = { item_id: 'fc_1', output_index: 0 };
       for (const delta of piecesOf(this.#tool.input)) {
@@ -447,7 +479,7 @@ class Responder {
       this.#write(`event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`);
     const { inputTokens } = this.#call;
     // Counts of a stream are cumulative, so the first is never above the last.
-    const usage = { input_tokens: inputTokens, output_tokens: Math.min(1, this.#output) };
+    const usage = { input_tokens: inputTokens, output_tokens: Math.min(1, this.#hidden + this.#output) };
     await event('message_start', {
       message: { ...this.#message(), content: [], stop_reason: null, usage },
     });
@@ -457,7 +489,7 @@ class Responder {
         : { type: 'tool_use', id: 'toolu_1', name: this.#tool.name, input: {} };
     await event('content_block_start', { index: 0, content_block: block });
     if (this.#tool !== undefined) {
-      this.#call.outputTokens = this.#output;
+      this.#call.outputTokens += this.#output;
       for (const piece of piecesOf(this.#tool.input)) {
         const delta = { type: 'input_json_delta', partial_json: piece };
         await event('content_block_delta', { index: 0, delta });
