@@ -70,7 +70,7 @@ module.exports = {
     ),
     forbid(
       'console-is-a-client',
-      'The console calls the API like any other client, and imports no capability.',
+      'The console calls the API like any other client, with the types of `packages/client`, and imports no capability.',
       { path: '^src/console/' },
       { path: '^src/', pathNot: '^src/(console|platform|contract|kernel)/|^test/' },
     ),

@@ -50,7 +50,7 @@ const documents: Record<string, string> = {
   ...monitoringDocuments(app.metrics),
   'docs/generated/licences.md': licencesDocument(lock),
   'docs/generated/sbom.cdx.json': billOfMaterials(lock),
-  'src/contract/views/responses.ts': responseTypes(JSON.parse(openApiJson)),
+  'src/console/responses.ts': responseTypes(JSON.parse(openApiJson)),
   ...clientFiles(JSON.parse(openApiJson)),
   ...versionedDocuments(fileURLToPath(root), versions),
 };

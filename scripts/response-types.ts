@@ -1,8 +1,8 @@
 /**
- * Renders the JSON responses of the OpenAPI document as TypeScript types, by operation id. The console reads the API through
- * them, so that a change of a response schema is a compile error on every page that no longer fits.
+ * Renders the type of the JSON response of every operation in the OpenAPI document, by operation id. The console reads the API through
+ * them, with the types of the client, so that a change of a response schema is a compile error on every page that no longer fits.
  */
-import { refName, refsIn, type Schema, typeText } from './schema-types.ts';
+import { refName, type Schema, typeText } from './schema-types.ts';
 
 interface Operation {
   readonly operationId: string;
@@ -13,11 +13,13 @@ interface Operation {
 
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
 const header = `// biome-ignore-all format: written by scripts/generate.ts
 /** The JSON response of every operation of the API, by operation id. Generated from the OpenAPI document: do not edit, run \`npm run generate\`. */
+import type * as types from '../../packages/client/src/generated/types.ts';
+
+export interface Responses {
 `;
 const footer = `}
 
@@ -29,8 +31,8 @@ export type Item<Id extends OperationId> = Responses[Id] extends { readonly data
 
 /** `openApi`: the document that buildOpenApi returns. */
 export function responseTypes(openApi: object): string {
-  const { paths, components } = openApi as OpenApi;
-  const responses = Object.values(paths)
+  const { paths } = openApi as OpenApi;
+  const entries = Object.values(paths)
     .flatMap((methods) => Object.entries(methods))
     // Parameters that all operations of a path have in common are declared beside them.
     .filter(([method]) => method !== 'parameters')
@@ -38,27 +40,14 @@ export function responseTypes(openApi: object): string {
       const schema = jsonResponse(operation);
       return schema === undefined ? [] : [[operation.operationId, schema]];
     })
-    .sort(([a], [b]) => (a < b ? -1 : 1));
-  const used = new Set<string>();
-  const add = (schema: Schema) => {
-    for (const name of refsIn(schema)) {
-      if (!used.has(name)) {
-        used.add(name);
-        add(components.schemas[name] ?? {});
-      }
-    }
-  };
-  for (const [, schema] of responses) {
-    add(schema);
-  }
-  const types = Object.entries(components.schemas)
-    .filter(([name]) => used.has(name))
-    // Not interfaces, which have no index signature: pages read fields by their names.
-    .map(([name, schema]) => `export type ${name} = ${typeText(schema, refName)};\n`);
-  const entries = responses.map(
-    ([id, schema]) => `  readonly '${id}': ${typeText(schema, refName, '  ')};\n`,
-  );
-  return `${header}${types.join('')}\nexport interface Responses {\n${entries.join('')}${footer}`;
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([id, schema]) => `  readonly '${id}': ${typeText(schema, clientName, '  ')};\n`);
+  return `${header}${entries.join('')}${footer}`;
+}
+
+function clientName(schema: Schema): string | undefined {
+  const name = refName(schema);
+  return name === undefined ? undefined : `types.${name}`;
 }
 
 function jsonResponse({ responses }: Operation): Schema | undefined {

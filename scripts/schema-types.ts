@@ -19,14 +19,6 @@ export type NameOf = (schema: Schema) => string | undefined;
 /** Names a type by the component that the schema refers to. */
 export const refName = ({ $ref }: { readonly $ref?: string }) => $ref?.slice($ref.lastIndexOf('/') + 1);
 
-/** Returns the names of the components that a schema refers to. */
-export function refsIn(schema: Schema): string[] {
-  const name = refName(schema);
-  return name === undefined
-    ? Object.values(schema).flatMap((part) => (typeof part === 'object' && part !== null ? refsIn(part) : []))
-    : [name];
-}
-
 export function typeText(schema: Schema, nameOf: NameOf, indent = ''): string {
   const name = nameOf(schema);
   if (name !== undefined) {

@@ -1,14 +1,13 @@
 /** In-process client of Purser's own API, with the credential of the page's visitor. */
-
 import type { Readable } from 'node:stream';
 import type { ApiError } from '../contract/api-error.ts';
-import type { OperationId, Responses } from '../contract/views/responses.ts';
 import type {
   CheckAccess,
   InProcessClient,
   InProcessRequest,
 } from '../platform/http/pipeline/in-process-client.ts';
 import type { Credential } from '../platform/http/routes/access.ts';
+import type { OperationId, Responses } from './responses.ts';
 
 /** An error response of the API. */
 export class ApiFailure extends Error {

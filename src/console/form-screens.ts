@@ -1,7 +1,5 @@
 /** Pages that change something: forms, which are shown and submitted at one path, and single actions. */
-
 import { randomUUID } from 'node:crypto';
-import type { OperationId, Responses } from '../contract/views/responses.ts';
 import { ApiFailure } from './api.ts';
 import { buttonTo } from './buttons.ts';
 import { heading, panel, requirement } from './components.ts';
@@ -11,6 +9,7 @@ import { codeList } from './inline.ts';
 import { onceField } from './inputs.ts';
 import { operationOf, pathOf } from './operations.ts';
 import type { FormOutcome } from './outcomes.ts';
+import type { OperationId, Responses } from './responses.ts';
 import {
   type Audience,
   type Call,

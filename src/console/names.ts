@@ -1,7 +1,7 @@
 /** Names of API keys and members, which rows of other lists contain only by id, and links to them and to customers. */
-import type { Responses } from '../contract/views/responses.ts';
 import { type Api, ApiFailure } from './api.ts';
 import { html, link, type Part, path } from './html.ts';
+import type { Responses } from './responses.ts';
 import type { ScreenVisit, VisitedOrg } from './screen.ts';
 
 type KeyView = Responses['keys.read'];

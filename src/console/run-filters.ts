@@ -1,6 +1,5 @@
 /** The filters of runs and of their usage, which have the same names on every page, with the values that runs have. */
 import { inOrder, runDimensions, type UsageDimension, usageDimensions } from '../contract/run-dimensions.ts';
-import type { Responses } from '../contract/views/responses.ts';
 import { ApiFailure } from './api.ts';
 import type { Filter } from './filters.ts';
 import { capitalized } from './format.ts';
@@ -9,6 +8,7 @@ import { link } from './html.ts';
 import { fieldName } from './limit-names.ts';
 import { keysById, memberNames } from './names.ts';
 import type { PagePeriod } from './periods.ts';
+import type { Responses } from './responses.ts';
 import type { ScreenVisit } from './screen.ts';
 
 /** Fields that usage can be grouped and filtered by. */

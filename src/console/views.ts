@@ -1,5 +1,5 @@
 /** Types of the API's responses that several pages read. */
-import type { Item, Responses } from '../contract/views/responses.ts';
+import type { Item, Responses } from './responses.ts';
 
 export type LimitView = Item<'limits.list'>;
 export type LimitUsage = NonNullable<LimitView['standing']>;

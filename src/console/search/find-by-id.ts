@@ -1,7 +1,7 @@
 /** Finds resources by id: ids with a prefix, trace ids, and the ids that clients give to runs and chains. */
-import type { OperationId } from '../../contract/views/responses.ts';
 import type { Listed } from '../api.ts';
 import { link, path } from '../html.ts';
+import type { OperationId } from '../responses.ts';
 import type { SearchContext, SearchHit } from './search-context.ts';
 
 interface IdPage {

@@ -1,10 +1,10 @@
 /** Finds resources and values of runs by a part of their name. */
-import type { Item, OperationId } from '../../contract/views/responses.ts';
 import type { Listed } from '../api.ts';
 import { capitalized } from '../format.ts';
 import { link, path } from '../html.ts';
 import { fieldName } from '../limit-names.ts';
 import type { MenuGroup } from '../navigation.ts';
+import type { Item, OperationId } from '../responses.ts';
 import { type UsageField, usageFields } from '../run-filters.ts';
 import { type MatchGroup, matchesPerKind, type SearchContext, type SearchHit } from './search-context.ts';
 

@@ -1,6 +1,6 @@
 /** Calls of the API for a search: kinds that the visitor may not read are skipped, and reported on the page. */
-import type { OperationId, Responses } from '../../contract/views/responses.ts';
 import { type Api, ApiFailure } from '../api.ts';
+import type { OperationId, Responses } from '../responses.ts';
 import type { VisitedOrg } from '../screen.ts';
 
 export interface SearchContext {

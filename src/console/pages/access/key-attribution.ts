@@ -1,12 +1,12 @@
 /** Attribution of API keys: form fields, their request body, and how it is shown. */
 import { type AttributionField, attributionFields } from '../../../contract/attribution.ts';
 import { runDimensions } from '../../../contract/run-dimensions.ts';
-import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { capitalized } from '../../format.ts';
 import { dotted, type Field, type Values } from '../../forms.ts';
 import { html, type Part } from '../../html.ts';
 import { badge } from '../../inline.ts';
+import type { Responses } from '../../responses.ts';
 import type { ScreenVisit } from '../../screen.ts';
 
 type KeyView = Responses['keys.read'];

@@ -1,7 +1,7 @@
 /** Parts that the list of API keys and the page of a key share. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import type { Part } from '../../html.ts';
 import { codeList, type Tone } from '../../inline.ts';
+import type { Responses } from '../../responses.ts';
 
 export const statusTones: Readonly<Record<string, Tone>> = {
   active: 'good',

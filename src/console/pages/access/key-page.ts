@@ -1,5 +1,4 @@
 /** One API key of an organization: its page, and the form that changes its name and attribution. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { linkButton } from '../../buttons.ts';
 import { card, definitionList, empty, heading } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
@@ -8,6 +7,7 @@ import type { Field } from '../../forms.ts';
 import { html } from '../../html.ts';
 import { badge } from '../../inline.ts';
 import { pathOf } from '../../operations.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import {
   attributionBody,

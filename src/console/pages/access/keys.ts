@@ -1,6 +1,5 @@
 /** API keys of an organization and of operators: list and forms. */
 import { orgRoles } from '../../../contract/scopes.ts';
-import type { Responses } from '../../../contract/views/responses.ts';
 import { outranks } from '../../../platform/http/routes/access.ts';
 import { ApiFailure } from '../../api.ts';
 import { confirmButton, linkButton } from '../../buttons.ts';
@@ -12,6 +11,7 @@ import type { Field, Values } from '../../forms.ts';
 import { html, link, type Markup, type Part, path as urlPath } from '../../html.ts';
 import { badge, code, subline } from '../../inline.ts';
 import { listing } from '../../listing.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { quickStarts } from '../../snippets.ts';
 import type { Column } from '../../table.ts';

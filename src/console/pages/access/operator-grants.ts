@@ -1,5 +1,4 @@
 /** For operators: support grants, which allow access to an organization. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { actionButton, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
 import { card, empty, heading, secretBox } from '../../components.ts';
@@ -10,6 +9,7 @@ import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { badge, codeList, nowrap } from '../../inline.ts';
 import { hiddenInputs } from '../../inputs.ts';
 import { listing } from '../../listing.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
 import type { Column } from '../../table.ts';
 import { grantableScopes } from './operator-scopes.ts';

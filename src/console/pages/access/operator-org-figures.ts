@@ -1,5 +1,4 @@
 /** For operators: spend, balance, activity and nearness to limits of organizations. */
-import type { Item, Responses } from '../../../contract/views/responses.ts';
 import type { ApiFailure } from '../../api.ts';
 import { meter } from '../../charts/meter.ts';
 import { statOf } from '../../components.ts';
@@ -7,6 +6,7 @@ import type { Filter } from '../../filters.ts';
 import { ago, count, humanize, time, usd } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
 import { subline } from '../../inline.ts';
+import type { Item, Responses } from '../../responses.ts';
 import type { Column } from '../../table.ts';
 
 export type OrgFigures = Item<'orgs.summaries.list'>;

@@ -1,5 +1,4 @@
 /** For operators: organizations and their administration. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { type Action, actionButton, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
 import { card, cardOf, definitionList, empty, heading, secretBox } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
@@ -10,6 +9,7 @@ import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { badge, nowrap, subline } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
 import { checkTypedName, typedNameField } from '../../typed-name.ts';
 import { withoutScopes } from './keys.ts';

@@ -1,5 +1,4 @@
 /** Members of the organization: list, invitation and role. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { actionButton, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
 import { card, empty, heading, panel, secretBox } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
@@ -10,6 +9,7 @@ import { html, link, type Markup, path } from '../../html.ts';
 import { badge, subline, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../../screen.ts';
 import type { Column } from '../../table.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';

@@ -1,5 +1,4 @@
 /** Console sessions of members and operators. */
-import type { Item } from '../../../contract/views/responses.ts';
 import { confirmButton } from '../../buttons.ts';
 import { card, empty, heading } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
@@ -9,6 +8,7 @@ import { html, link } from '../../html.ts';
 import { badge, nowrap, subline, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
+import type { Item } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import type { Column } from '../../table.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';

@@ -1,5 +1,4 @@
 /** Single sign-on by OIDC or SAML. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { actionButton, confirmButton, linkButton } from '../../buttons.ts';
 import { card, cardOf, definitionList, empty, heading, notice, panel } from '../../components.ts';
@@ -7,6 +6,7 @@ import { actionScreen, formScreens } from '../../form-screens.ts';
 import type { Field, Values } from '../../forms.ts';
 import { html, type Markup, type Part } from '../../html.ts';
 import { badge } from '../../inline.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 import { testCard, testStarted } from './sso-test.ts';

@@ -1,5 +1,4 @@
 /** Support access: settings, grants and activity. */
-import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { actionButton, confirmButton, linkButton } from '../../buttons.ts';
 import { cardOf, empty, heading } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
@@ -8,6 +7,7 @@ import { humanize, time } from '../../format.ts';
 import { html, link, type Markup, path } from '../../html.ts';
 import { badge, codeList, nowrap, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
+import type { Item, Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { type Column, table } from '../../table.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';

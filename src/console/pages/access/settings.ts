@@ -1,5 +1,4 @@
 /** Settings of the organization: name, time zone, IP allowlist, plan, data region and rate limits. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { linkButton } from '../../buttons.ts';
 import { cardOf, definitionList, heading } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
@@ -7,6 +6,7 @@ import { count, day, inUnit, seconds } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
 import { badge, chip, codeList } from '../../inline.ts';
 import { scopeName } from '../../limit-names.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
@@ -147,7 +147,7 @@ function rateTable(rates: Responses['rate_limit_policies.list']['data']): Part {
         columns: [
           { title: 'Name', cell: ({ name }) => name },
           { title: 'Type', cell: ({ kind }) => kind },
-          { title: 'Scope', cell: ({ match }) => scopeName(match) || 'all requests' },
+          { title: 'Scope', cell: ({ match }) => scopeName({ ...match }) || 'all requests' },
           { title: 'Limit', isNumber: true, cell: ({ unit, limit }) => inUnit(unit, limit) },
           { title: 'Unit', cell: ({ unit }) => (unit === 'concurrent' ? 'in flight' : unit) },
           {

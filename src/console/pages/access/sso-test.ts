@@ -1,11 +1,11 @@
 /** A test of single sign-on: its start, and its result. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { buttonTo } from '../../buttons.ts';
 import { card, definitionList, heading, panel, preformatted } from '../../components.ts';
 import { capitalized } from '../../format.ts';
 import { html, type Markup } from '../../html.ts';
 import { badge, codeList, type Tone } from '../../inline.ts';
+import type { Responses } from '../../responses.ts';
 import { settingsPath } from './settings-tabs.ts';
 
 type TestView = Responses['sso.tests.read'];

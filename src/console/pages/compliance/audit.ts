@@ -1,5 +1,4 @@
 /** The audit log of an organization, or of operators: search, export and verification. */
-import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { actionButton, buttonTo } from '../../buttons.ts';
 import { alert, card, definitionList, empty, heading, panel, preformatted } from '../../components.ts';
@@ -13,6 +12,7 @@ import { labeled } from '../../inputs.ts';
 import { listing } from '../../listing.ts';
 import { type Actors, actorLink, actorsById } from '../../names.ts';
 import { searchPath } from '../../navigation.ts';
+import type { Item, Responses } from '../../responses.ts';
 import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../../screen.ts';
 import { idPrefix } from '../../search/find-by-id.ts';
 import { table } from '../../table.ts';

@@ -1,5 +1,4 @@
 /** Retention periods and deletion history. */
-import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { linkButton } from '../../buttons.ts';
 import { cardOf, definitionList, empty, heading } from '../../components.ts';
@@ -10,6 +9,7 @@ import type { Field } from '../../forms.ts';
 import { html, link, type Part } from '../../html.ts';
 import { badge, nowrap } from '../../inline.ts';
 import { listing } from '../../listing.ts';
+import type { Item, Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import type { Column } from '../../table.ts';
 import { settingsPath, settingsTabs } from '../access/settings-tabs.ts';

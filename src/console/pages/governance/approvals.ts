@@ -1,5 +1,4 @@
 /** Requests that a rule requires approval for. */
-import type { Item } from '../../../contract/views/responses.ts';
 import type { ApiFailure } from '../../api.ts';
 import { buttonTo } from '../../buttons.ts';
 import { alert, card, empty, heading, nextPage, notice, tabBar } from '../../components.ts';
@@ -9,6 +8,7 @@ import { ago, capitalized, time } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { badge, nowrap, subline, type Tone } from '../../inline.ts';
 import { type Actors, actorLink, actorName, actorsById } from '../../names.ts';
+import type { Item } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 

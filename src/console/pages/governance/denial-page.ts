@@ -1,5 +1,4 @@
 /** One blocked request: what blocked it, what was missing, when it passes, and whom to ask. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { buttonTo, linkButton } from '../../buttons.ts';
 import { card, definitionList, heading, notice } from '../../components.ts';
@@ -18,6 +17,7 @@ import {
 import { customerLink, keyLink, keysById } from '../../names.ts';
 import { pathOf } from '../../operations.ts';
 import { adminContacts, contactLink } from '../../owner.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 
 type Denial = Responses['refusals.read'];

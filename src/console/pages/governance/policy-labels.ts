@@ -1,8 +1,8 @@
 /** Labels of rules that several pages show. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { humanize } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
 import { badge, codeList, type Tone } from '../../inline.ts';
+import type { Responses } from '../../responses.ts';
 
 export type PolicyView = Responses['policies.read'];
 

@@ -1,6 +1,5 @@
 /** Tests a draft rule on past runs, and the active rules on one request. */
 import { policyDimensions, runDimensions } from '../../../contract/run-dimensions.ts';
-import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure, readPages } from '../../api.ts';
 import { card, definitionList } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
@@ -8,6 +7,7 @@ import { capitalized, count, humanize, time } from '../../format.ts';
 import type { Field } from '../../forms.ts';
 import { html, link, type Markup, path } from '../../html.ts';
 import { badge, subline } from '../../inline.ts';
+import type { Responses } from '../../responses.ts';
 import type { Screen, ScreenVisit } from '../../screen.ts';
 import { table } from '../../table.ts';
 import { effectBadge, type PolicyView } from './policy-labels.ts';

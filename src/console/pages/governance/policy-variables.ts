@@ -1,7 +1,7 @@
 /** The variables of conditions, with examples that can be inserted. */
-import type { Item } from '../../../contract/views/responses.ts';
 import { html, type Markup } from '../../html.ts';
 import { subline } from '../../inline.ts';
+import type { Item } from '../../responses.ts';
 import { table } from '../../table.ts';
 
 /** The script of the pages adds the example to the field: alone, or to what is there. */

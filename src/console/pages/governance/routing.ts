@@ -1,5 +1,4 @@
 /** Routing and evals: the policy, cost and score of each model, and a routing test. */
-import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure, readPages } from '../../api.ts';
 import { confirmButton, linkButton } from '../../buttons.ts';
 import { scatterChart } from '../../charts/scatter.ts';
@@ -10,6 +9,7 @@ import { count, humanize, milliseconds, time, usd } from '../../format.ts';
 import type { Field } from '../../forms.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { badge, codeList, nowrap } from '../../inline.ts';
+import type { Item, Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 

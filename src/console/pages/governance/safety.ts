@@ -1,5 +1,4 @@
 /** Safety detectors: list, forms and a test page. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { actionCard, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
 import { card, heading } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
@@ -9,6 +8,7 @@ import type { Field } from '../../forms.ts';
 import { html, link, path } from '../../html.ts';
 import { badge, subline } from '../../inline.ts';
 import { pathOf } from '../../operations.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 

@@ -1,5 +1,4 @@
 /** Benchmarks: participation, cohorts and comparison with a cohort. */
-import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { actionCard, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
 import { quartileBar } from '../../charts/quartiles.ts';
@@ -12,6 +11,7 @@ import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { badge, nowrap } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
+import type { Item, Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { type Column, table } from '../../table.ts';
 

@@ -1,5 +1,4 @@
 /** Forecasts: daily spend with its range, scenarios, exhaustion of limits, and the value of adding teams. */
-import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { type Api, ApiFailure, type Listed } from '../../api.ts';
 import { linkButton } from '../../buttons.ts';
 import { lineChart } from '../../charts/line.ts';
@@ -9,6 +8,7 @@ import { count, humanize, shortDate, shortUsd, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { badge, subline } from '../../inline.ts';
 import { kindName, limitLink, limitSubtitle, scopeName, usedShare } from '../../limit-names.ts';
+import type { Item, Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 import type { LimitView } from '../../views.ts';

@@ -1,10 +1,10 @@
 /** Onboarding: a checklist of steps, ticked off from the state of the organization, and code for the first call. */
-import type { Item } from '../../../contract/views/responses.ts';
 import { ApiFailure, type Listed } from '../../api.ts';
 import { buttonTo, linkButton } from '../../buttons.ts';
 import { card, heading, requirement } from '../../components.ts';
 import { html, type Markup, type Part } from '../../html.ts';
 import { badge, subline } from '../../inline.ts';
+import type { Item } from '../../responses.ts';
 import type { Screen, ScreenVisit } from '../../screen.ts';
 import { view } from '../../screen.ts';
 import { quickStarts } from '../../snippets.ts';

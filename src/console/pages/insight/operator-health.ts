@@ -1,9 +1,9 @@
 /** For operators: the state of the installation. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { card, definitionList, heading } from '../../components.ts';
 import { ago, count, exactUsd, seconds, time } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
 import { badge, codeList, subline, type Tone } from '../../inline.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 

@@ -1,9 +1,9 @@
 /** The charts of the overview: the month with its forecast, and daily spend by model. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { barChart } from '../../charts/bars.ts';
 import { lineChart } from '../../charts/line.ts';
 import { shortDate, shortUsd, usd } from '../../format.ts';
 import { link, type Markup } from '../../html.ts';
+import type { Responses } from '../../responses.ts';
 import type { UsageRow } from '../../views.ts';
 
 export type SpendForecast = Responses['forecasts.list']['data'][number];

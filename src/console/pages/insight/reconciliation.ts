@@ -1,5 +1,4 @@
 /** Reconciliation of the ledger: all postings recomputed and compared at one instant. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { buttonTo } from '../../buttons.ts';
 import { card, definitionList, heading, panel } from '../../components.ts';
 import { actionScreen } from '../../form-screens.ts';
@@ -7,6 +6,7 @@ import { count, exactUsd, inUnit, time } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
 import { badge } from '../../inline.ts';
 import { kindName } from '../../limit-names.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 

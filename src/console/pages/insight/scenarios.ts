@@ -1,9 +1,9 @@
 /** Forecast scenarios: forms for the most common changes. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { actionCard, confirmButton } from '../../buttons.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { dotted, type Field, type Values } from '../../forms.ts';
 import { pathOf } from '../../operations.ts';
+import type { Responses } from '../../responses.ts';
 import type { Screen } from '../../screen.ts';
 
 const back = '/console/forecasts';

@@ -1,5 +1,4 @@
 /** Providers' statements: upload, comparison with the ledger, reconciliation. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { actionCard, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
 import { card, definitionList, empty, heading, nextPage } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
@@ -9,6 +8,7 @@ import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { badge, subline, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 

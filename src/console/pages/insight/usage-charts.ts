@@ -1,10 +1,10 @@
 /** The chart of the usage page: a measure over time or by a second field, in parts. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { type BarPart, barChart } from '../../charts/bars.ts';
 import { lineChart } from '../../charts/line.ts';
 import { shortDate } from '../../format.ts';
 import type { Markup } from '../../html.ts';
 import { fieldName } from '../../limit-names.ts';
+import type { Responses } from '../../responses.ts';
 import type { UsageRow } from '../../views.ts';
 import { type ChartMeasure, type MeasureSums, spendMeasure } from './usage-measures.ts';
 import { groupValue, type Interval, pointHref, type UsageState, valueHref } from './usage-view.ts';

@@ -1,9 +1,9 @@
 /** Forms of connections: new, edit, rotate the key, delete. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import type { Field, Values } from '../../forms.ts';
 import { html, type Part } from '../../html.ts';
 import { pathOf } from '../../operations.ts';
+import type { Responses } from '../../responses.ts';
 import type { Screen, ScreenVisit, ShownKind } from '../../screen.ts';
 import { gatewayPath } from './gateway-tabs.ts';
 

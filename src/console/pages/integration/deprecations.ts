@@ -1,10 +1,10 @@
 /** Deprecated endpoints and the API keys that still call them: of one organization, or of all for operators. */
-import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { cardOf, empty, heading, nextPage } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { count, time } from '../../format.ts';
 import { html, link, type Markup, path } from '../../html.ts';
 import { badge, code, nowrap, subline } from '../../inline.ts';
+import type { Item, Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 import { settingsPath, settingsTabs } from '../access/settings-tabs.ts';

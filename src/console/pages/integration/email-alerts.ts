@@ -1,6 +1,5 @@
 /** Alerts by e-mail: list, form, and the page of one subscription with its messages. */
 import { alertEvents, digestEvent } from '../../../contract/alert-events.ts';
-import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { actionButton, confirmButton, linkButton } from '../../buttons.ts';
 import { card, cardOf, definitionList, empty, heading, nextPage } from '../../components.ts';
@@ -12,6 +11,7 @@ import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { badge, nowrap, subline } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
+import type { Item, Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 import { alertLabel, alertsField } from './event-picker.ts';

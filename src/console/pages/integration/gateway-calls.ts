@@ -1,5 +1,4 @@
 /** Calls through the gateway that are in progress now. The page refreshes itself and never shows content. */
-import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { card, empty, heading } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { count, seconds, usd } from '../../format.ts';
@@ -7,6 +6,7 @@ import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { badge, subline, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { keyLink, keysById, memberNames } from '../../names.ts';
+import type { Item, Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { callsPath, gatewayTabs } from './gateway-tabs.ts';
 

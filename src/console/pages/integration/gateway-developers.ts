@@ -1,5 +1,4 @@
 /** Spend of each member or API key: calls, denials and what is left of the budget. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { type Api, ApiFailure, type ListPages, readPages } from '../../api.ts';
 import { linkButton } from '../../buttons.ts';
 import { alert, card, empty, heading, nextPage, requirement } from '../../components.ts';
@@ -9,6 +8,7 @@ import { subline } from '../../inline.ts';
 import { fieldName, limitLink, remaining } from '../../limit-names.ts';
 import { keyLink, keysById, memberNames } from '../../names.ts';
 import { type PagePeriod, periodBar, periodOf } from '../../periods.ts';
+import type { Responses } from '../../responses.ts';
 import { notSet } from '../../run-filters.ts';
 import { type Screen, type ScreenVisit, type VisitedOrg, view } from '../../screen.ts';
 import { type Column, table } from '../../table.ts';

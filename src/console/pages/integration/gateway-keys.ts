@@ -1,12 +1,11 @@
 /** A new key for calls through the gateway, with a budget, and what to paste into each client. */
-
 import { clientSnippets } from '../../../contract/gateway-clients.ts';
-import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { card, heading, secretBox } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
 import { html, link, path } from '../../html.ts';
 import { onceField } from '../../inputs.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { snippetBody } from '../../snippets.ts';
 import { developersPath, gatewayPath, newKeyPath } from './gateway-tabs.ts';

@@ -1,5 +1,4 @@
 /** The gateway: connections to providers, and how calls are treated. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { confirmButton, linkButton } from '../../buttons.ts';
 import { card, cardOf, definitionList, empty, heading } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
@@ -9,6 +8,7 @@ import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { badge, codeList, subline, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import {
   apiPath,

@@ -1,5 +1,4 @@
 /** Deliveries of a webhook: their list, and the page of one with its payload and attempts. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { actionButton, buttonTo } from '../../buttons.ts';
 import { card, cardOf, definitionList, empty, heading } from '../../components.ts';
 import { isFiltered } from '../../filters.ts';
@@ -7,6 +6,7 @@ import { humanize, milliseconds, time } from '../../format.ts';
 import { html, type Part, path } from '../../html.ts';
 import { badge, nowrap, subline, type Tone } from '../../inline.ts';
 import { pathOf } from '../../operations.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 

@@ -1,5 +1,4 @@
 /** One webhook: deliveries, signing and actions. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { actionButton, confirmButton, linkButton } from '../../buttons.ts';
 import { card, cardOf, definitionList, heading, nextPage, secretBox } from '../../components.ts';
@@ -10,6 +9,7 @@ import { localTime } from '../../forms.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
 import { codeList } from '../../inline.ts';
 import { pathOf } from '../../operations.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
 import { deliveryList, deliveryScreens, notFilters } from './webhook-delivery.ts';
 import {

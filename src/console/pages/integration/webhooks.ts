@@ -1,6 +1,5 @@
 /** Webhook subscriptions: list and form. */
 import { alertEvents } from '../../../contract/alert-events.ts';
-import type { Responses } from '../../../contract/views/responses.ts';
 import { linkButton } from '../../buttons.ts';
 import { card, empty, heading, secretBox } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
@@ -9,6 +8,7 @@ import type { Field } from '../../forms.ts';
 import { html, link, type Markup, path } from '../../html.ts';
 import { badge, codeList, subline, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { eventsField, withoutIncluded } from './event-picker.ts';
 

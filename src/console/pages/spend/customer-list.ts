@@ -1,5 +1,4 @@
 /** The list of customers: usage in a period with its trend, limits and credits. */
-import type { Item } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { buttonTo, linkButton } from '../../buttons.ts';
 import { meter } from '../../charts/meter.ts';
@@ -11,6 +10,7 @@ import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { nowrap } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { type PagePeriod, periodBar, periodOf, periodParameters } from '../../periods.ts';
+import type { Item } from '../../responses.ts';
 import { fieldFilter, readUsedValues } from '../../run-filters.ts';
 import { type ScreenVisit, view } from '../../screen.ts';
 import type { Column } from '../../table.ts';

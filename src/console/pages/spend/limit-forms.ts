@@ -92,7 +92,7 @@ function withDefaults(body: Record<string, unknown>): Record<string, unknown> {
   return Array.isArray(thresholds) && thresholds.length === 0 ? rest : body;
 }
 
-function valuesFrom(resource: Readonly<Record<string, unknown>>): Values {
+function valuesFrom(resource: object): Values {
   return Object.fromEntries(
     Object.entries(resource).map(([key, value]) => [
       key,

@@ -1,5 +1,4 @@
 /** One limit: usage now and in past periods, alerts, owner. Its form is a page of its own. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { buttonTo, linkButton } from '../../buttons.ts';
 import { meter } from '../../charts/meter.ts';
 import { card, definitionList, empty, heading, stat } from '../../components.ts';
@@ -24,6 +23,7 @@ import {
 } from '../../limit-names.ts';
 import { pathOf } from '../../operations.ts';
 import { contactLink } from '../../owner.ts';
+import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 import { limitValues } from './limit-values.ts';

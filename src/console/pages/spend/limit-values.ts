@@ -1,5 +1,4 @@
 /** The usage of a limit that counts each value separately, such as a budget for each member. */
-import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { nextPage, requirement } from '../../components.ts';
 import { daysOf } from '../../day-range.ts';
@@ -8,6 +7,7 @@ import { capitalized, inUnit } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { fieldName, limitPath, remaining, stateBadge, usageMeter } from '../../limit-names.ts';
 import { keysById, memberNames } from '../../names.ts';
+import type { Item, Responses } from '../../responses.ts';
 import type { ScreenVisit } from '../../screen.ts';
 import { table } from '../../table.ts';
 

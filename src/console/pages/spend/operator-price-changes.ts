@@ -1,5 +1,4 @@
 /** For operators: price changes that wait for a decision, and those that were decided. */
-import type { Item } from '../../../contract/views/responses.ts';
 import type { ApiFailure } from '../../api.ts';
 import { buttonTo } from '../../buttons.ts';
 import { alert, card, empty, heading, nextPage, notice, tabBar } from '../../components.ts';
@@ -8,6 +7,7 @@ import { actionScreen } from '../../form-screens.ts';
 import { ago, capitalized, exactUsd, time } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { badge, nowrap, subline, type Tone } from '../../inline.ts';
+import type { Item } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 

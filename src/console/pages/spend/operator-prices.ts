@@ -1,5 +1,4 @@
 /** For operators: model prices, standard and per organization. */
-import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { buttonTo, confirmButton, linkButton } from '../../buttons.ts';
 import { card, empty, heading } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
@@ -10,6 +9,7 @@ import { html, link, path } from '../../html.ts';
 import { badge, nowrap, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
 import { pathOf } from '../../operations.ts';
+import type { Item, Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 import { bodyWithUnits, termFields, termSummary, termValues } from './price-terms.ts';

@@ -1,7 +1,7 @@
 /** Form fields of modifiers and unit prices. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { exactUsd } from '../../format.ts';
 import { dotted, type Field, type Values } from '../../forms.ts';
+import type { Responses } from '../../responses.ts';
 
 type Terms = Pick<Responses['models.prices.read'], 'modifiers' | 'units'>;
 

@@ -1,11 +1,11 @@
 /** The corrections of a run's cost: who made them, when and why. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { ApiFailure } from '../../api.ts';
 import { card, notice } from '../../components.ts';
 import { exactUsd, humanize, time } from '../../format.ts';
 import { html, link, type Markup, path } from '../../html.ts';
 import { subline } from '../../inline.ts';
 import { type Actors, actorLink, actorsById } from '../../names.ts';
+import type { Responses } from '../../responses.ts';
 import type { ScreenVisit } from '../../screen.ts';
 import { table } from '../../table.ts';
 

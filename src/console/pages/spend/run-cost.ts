@@ -1,8 +1,8 @@
 /** The cost of runs with their adjustments. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { formatUsd, parseSignedUsd, parseUsd } from '../../../kernel/money.ts';
 import { html, type Part } from '../../html.ts';
 import { badge } from '../../inline.ts';
+import type { Responses } from '../../responses.ts';
 
 type Charged = Pick<Responses['runs.read'], 'cost_usd' | 'adjustment_usd' | 'held_usd'>;
 

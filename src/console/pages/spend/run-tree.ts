@@ -1,7 +1,7 @@
 /** The tree of parent and child runs. */
-import type { Responses } from '../../../contract/views/responses.ts';
 import { milliseconds, usd } from '../../format.ts';
 import { html, type Markup, path } from '../../html.ts';
+import type { Responses } from '../../responses.ts';
 import { adjustedBadge, adjustedCost } from './run-cost.ts';
 
 export type RunView = Responses['runs.read'];

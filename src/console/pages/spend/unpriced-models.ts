@@ -1,5 +1,4 @@
 /** Models without a price: what happens to their calls, and which ones are used. For organizations and for operators. */
-import type { Item, Responses } from '../../../contract/views/responses.ts';
 import { buttonTo, linkButton } from '../../buttons.ts';
 import { card, cardOf, definitionList, empty, heading } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
@@ -8,6 +7,7 @@ import { count, exactUsd, time } from '../../format.ts';
 import { html, link, type Markup } from '../../html.ts';
 import { badge, nowrap } from '../../inline.ts';
 import { listing } from '../../listing.ts';
+import type { Item, Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import type { Column } from '../../table.ts';
 import { settingsPath, settingsTabs } from '../access/settings-tabs.ts';
