@@ -9,7 +9,7 @@
 import { type CatalogModel, readCatalog } from '../../src/capabilities/spend/models/catalog.ts';
 import { priceOf } from '../../src/capabilities/spend/models/catalog-price.ts';
 import { priceColumnsOf, tariffOf } from '../../src/capabilities/spend/models/price-columns.ts';
-import { servedCost } from '../../src/capabilities/spend/runs/price-run.ts';
+import { chargeOf } from '../../src/capabilities/spend/runs/price-run.ts';
 import { formatUsd } from '../../src/kernel/money.ts';
 import type { RateModifier, Tariff } from '../../src/kernel/rate-modifiers.ts';
 
@@ -102,7 +102,7 @@ function usageFor(tariff: Tariff, focus: Focus): Usage {
 
 function costOf(tariff: Tariff, usage: Usage): string {
   return formatUsd(
-    servedCost(tariff, usage, {
+    chargeOf(tariff, usage, {
       inputTokens: BigInt(usage.input_tokens),
       cachedInputTokens: BigInt(usage.cached_input_tokens),
       cacheWriteTokens: BigInt(usage.cache_write_tokens),
@@ -110,7 +110,7 @@ function costOf(tariff: Tariff, usage: Usage): string {
       audioInputTokens: BigInt(usage.audio_input_tokens),
       audioOutputTokens: BigInt(usage.audio_output_tokens),
       outputTokens: BigInt(usage.output_tokens),
-    }),
+    }).usd,
   );
 }
 

@@ -1,12 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { seedsOf } from '../../test/support/seeds.ts';
+import { nanosOfParts } from './cost-parts.ts';
 import {
   affordableOutputTokens,
+  cacheSavings,
   costOf,
   discounted,
   maxTokens,
   noOtherCharges,
+  partsOf,
   type Rates,
   type TokenCounts,
   worstCaseCost,
@@ -197,12 +200,13 @@ const anyCounts: fc.Arbitrary<Required<TokenCounts>> = fc
     cacheWriteTokens: tokens,
     audioInputTokens: tokens,
     written: tokens,
+    reasoningTokens: tokens,
     audioOutputTokens: tokens,
   })
   .map(({ plain, written, ...parts }) => ({
     ...parts,
     inputTokens: plain + parts.cachedInputTokens + parts.cacheWriteTokens + parts.audioInputTokens,
-    outputTokens: written + parts.audioOutputTokens,
+    outputTokens: written + parts.reasoningTokens + parts.audioOutputTokens,
     cacheWrite1hTokens: 0n,
     images: 0n,
   }));
@@ -224,6 +228,37 @@ describe('for any rates and counts', () => {
         const above = costOf(rates, { ...counts, images }) * 1_000_000n - exact;
         expect(above).toBeGreaterThanOrEqual(0n);
         expect(above).toBeLessThan(1_000_000n);
+      }),
+    );
+  });
+
+  test('the parts sum to the cost, and no kind costs less than nothing or more than its tokens', () => {
+    forAll(
+      fc.property(anyRates, anyCounts, fc.bigInt(0n, 9n), (rates, counts, images) => {
+        const all = { ...counts, images };
+        const parts = partsOf(rates, all);
+        expect(nanosOfParts(parts)).toBe(costOf(rates, all));
+        const highest = worstCaseCost(rates, 1_000_000n, 1_000_000n, { ...noOtherCharges, images: 1n });
+        for (const { quantity, nanos } of parts) {
+          expect(nanos).toBeGreaterThanOrEqual(0n);
+          expect(nanos).toBeLessThanOrEqual(quantity * highest + 1n);
+        }
+        const tokens = parts.filter(({ code }) => !'gq'.includes(code));
+        expect(tokens.reduce((sum, { quantity }) => sum + quantity, 0n)).toBe(
+          counts.inputTokens + counts.outputTokens,
+        );
+      }),
+    );
+  });
+
+  test('cache savings and the cost are what the same tokens cost without a cache', () => {
+    forAll(
+      fc.property(anyRates, tokens, (rates, cached) => {
+        const counts = { ...none, inputTokens: cached, cachedInputTokens: cached };
+        const saved = cacheSavings(rates, counts);
+        const difference = costOf(rates, { ...none, inputTokens: cached }) - costOf(rates, counts);
+        expect(saved - difference).toBeGreaterThanOrEqual(-1n);
+        expect(saved - difference).toBeLessThanOrEqual(1n);
       }),
     );
   });

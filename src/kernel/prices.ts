@@ -3,11 +3,12 @@
  * whole nanodollar, so that a sum of costs is never below the value of the tokens.
  *
  * Counts follow the usage reports of OpenAI: `inputTokens` is the total, of which cached, cache-write and audio
- * input tokens are parts that do not overlap; audio output tokens are a part of `outputTokens`. If the parts exceed
- * their total, the parts are charged.
+ * input tokens are parts that do not overlap; reasoning and audio output tokens are parts of `outputTokens`. If the
+ * parts exceed their total, the parts are charged.
  *
  * The rates of a run depend on how it is served: `rate-modifiers.ts`.
  */
+import { type CostPart, nanosOfParts, type PartCode } from './cost-parts.ts';
 
 /**
  * Rates of a model; null if it has no such rate. Cached, cache-write and audio input tokens without a rate are
@@ -36,6 +37,8 @@ export interface TokenCounts {
   /** Written to a cache for one hour; not included in `cacheWriteTokens`. */
   readonly cacheWrite1hTokens?: bigint;
   readonly outputTokens: bigint;
+  /** Charged like other output. */
+  readonly reasoningTokens?: bigint;
   readonly audioInputTokens?: bigint;
   readonly audioOutputTokens?: bigint;
   readonly images?: bigint;
@@ -59,22 +62,62 @@ export const basisPointsMax = 10_000n;
 const million = 1_000_000n;
 
 export function costOf(rates: Rates, counts: TokenCounts): bigint {
+  return nanosOfParts(partsOf(rates, counts));
+}
+
+/**
+ * Returns the cost by kind. The sum of the tokens is rounded, not each kind: a kind has what it adds to the rounded cost of those
+ * before it.
+ */
+export function partsOf(rates: Rates, counts: TokenCounts): CostPart[] {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens } = counts;
-  const audioInputTokens = counts.audioInputTokens ?? 0n;
-  const audioOutputTokens = counts.audioOutputTokens ?? 0n;
-  const cacheWrite1hTokens = counts.cacheWrite1hTokens ?? 0n;
+  const {
+    cacheWrite1hTokens = 0n,
+    reasoningTokens = 0n,
+    audioInputTokens = 0n,
+    audioOutputTokens = 0n,
+  } = counts;
+  const { images = 0n } = counts;
   const input = rates.inputNanosPerMillion;
   const output = rates.outputNanosPerMillion ?? 0n;
   const cacheWrite = rates.cacheWriteNanosPerMillion ?? input;
-  const millionths =
-    rest(inputTokens, cachedInputTokens + cacheWriteTokens + cacheWrite1hTokens + audioInputTokens) * input +
-    cachedInputTokens * (rates.cachedInputNanosPerMillion ?? input) +
-    cacheWriteTokens * cacheWrite +
-    cacheWrite1hTokens * (rates.cacheWrite1hNanosPerMillion ?? cacheWrite) +
-    audioInputTokens * (rates.audioInputNanosPerMillion ?? input) +
-    rest(outputTokens, audioOutputTokens) * output +
-    audioOutputTokens * (rates.audioOutputNanosPerMillion ?? output);
-  return divideUp(millionths, million) + nonTokenCost(rates, counts.images ?? 0n);
+  const parts: CostPart[] = [];
+  let millionths = 0n;
+  let costSoFar = 0n;
+  const addTokens = (code: PartCode, quantity: bigint, rate: bigint) => {
+    if (quantity > 0n) {
+      millionths += quantity * rate;
+      const cost = divideUp(millionths, million);
+      parts.push({ code, quantity, nanos: cost - costSoFar });
+      costSoFar = cost;
+    }
+  };
+  const inputParts = cachedInputTokens + cacheWriteTokens + cacheWrite1hTokens + audioInputTokens;
+  addTokens('i', rest(inputTokens, inputParts), input);
+  addTokens('c', cachedInputTokens, rates.cachedInputNanosPerMillion ?? input);
+  addTokens('w', cacheWriteTokens, cacheWrite);
+  addTokens('l', cacheWrite1hTokens, rates.cacheWrite1hNanosPerMillion ?? cacheWrite);
+  addTokens('a', audioInputTokens, rates.audioInputNanosPerMillion ?? input);
+  addTokens('o', rest(outputTokens, reasoningTokens + audioOutputTokens), output);
+  addTokens('r', reasoningTokens, output);
+  addTokens('s', audioOutputTokens, rates.audioOutputNanosPerMillion ?? output);
+  if (images > 0n) {
+    parts.push({ code: 'g', quantity: images, nanos: images * (rates.imageNanosEach ?? 0n) });
+  }
+  if (rates.requestNanosEach !== null) {
+    parts.push({ code: 'q', quantity: 1n, nanos: rates.requestNanosEach });
+  }
+  return parts;
+}
+
+/** Returns by how much more the cached tokens would have cost as input that was not cached. */
+export function cacheSavings(
+  { inputNanosPerMillion, cachedInputNanosPerMillion }: Rates,
+  { cachedInputTokens }: TokenCounts,
+): bigint {
+  return cachedInputNanosPerMillion === null
+    ? 0n
+    : (cachedInputTokens * (inputNanosPerMillion - cachedInputNanosPerMillion)) / million;
 }
 
 /**

@@ -22,7 +22,8 @@ import {
   ratesFor,
   type ServiceTerms,
   type Tariff,
-  unitCost,
+  unitParts,
+  unpricedUnits,
 } from './rate-modifiers.ts';
 
 const { forAll } = seedsOf('rate-modifiers');
@@ -111,9 +112,10 @@ describe('the rates of a run', () => {
 
 describe('units', () => {
   test('are charged each, and named if they have no price', () => {
-    expect(unitCost(sonnet, { web_search: 3 })).toBe(30_000_000n);
-    expect(unitCost(sonnet, undefined)).toBe(0n);
-    expect(unitCost(sonnet, { web_search: 1, page: 2, second: 0 })).toEqual(['page', 'second']);
+    const counts = { web_search: 3, page: 2, second: 0 };
+    expect(unitParts(sonnet, counts)).toEqual([{ code: 'u:web_search', quantity: 3n, nanos: 30_000_000n }]);
+    expect(unpricedUnits(sonnet, counts)).toEqual(['page', 'second']);
+    expect(unpricedUnits({ ...sonnet, hasFreeUnits: true }, counts)).toEqual([]);
   });
 
   test('are all that a price charges if every rate is zero', () => {
@@ -204,6 +206,7 @@ const anyParts: fc.Arbitrary<Parts> = fc.record({
   cacheWrite1hTokens: tokens,
   audioInputTokens: tokens,
   written: tokens,
+  reasoningTokens: tokens,
   audioOutputTokens: tokens,
 });
 
@@ -216,7 +219,7 @@ function countsOf({ plain, written, ...parts }: Parts): Required<TokenCounts> {
       parts.cacheWriteTokens +
       parts.cacheWrite1hTokens +
       parts.audioInputTokens,
-    outputTokens: written + parts.audioOutputTokens,
+    outputTokens: written + parts.reasoningTokens + parts.audioOutputTokens,
     images: 3n,
   };
 }

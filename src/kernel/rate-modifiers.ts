@@ -2,6 +2,7 @@
  * Modifiers of a price: rates for a service tier, a region, long inputs or one-hour cache writes. Modifiers apply in their order,
  * so later ones win. A price without modifiers has its flat rates, at no cost.
  */
+import { type CostPart, type CostParts, codeOfUnit } from './cost-parts.ts';
 import { discounted, discountedAmount, divideUp, type Rates } from './prices.ts';
 
 /** A condition that is null is always met. */
@@ -80,22 +81,24 @@ export function maximumRatesFor(tariff: Tariff, terms: ServiceTerms, inputTokens
   return highest;
 }
 
-/** Returns the cost of the units, or the names of those that the price does not have. */
-export function unitCost(
-  { unitNanos, hasFreeUnits }: Tariff,
-  units: Readonly<Record<string, number>> | null | undefined,
-): bigint | readonly string[] {
-  let nanos = 0n;
-  const unpriced: string[] = [];
-  for (const [name, count] of Object.entries(units ?? {})) {
+export type UnitCounts = Readonly<Record<string, number>>;
+
+/** Returns the cost of the units that the price has. */
+export function unitParts({ unitNanos }: Tariff, units: UnitCounts): CostParts {
+  const parts: CostPart[] = [];
+  for (const [name, count] of Object.entries(units)) {
     const each = unitNanos.get(name);
-    if (each === undefined && hasFreeUnits !== true) {
-      unpriced.push(name);
-    } else {
-      nanos += (each ?? 0n) * BigInt(count);
+    if (each !== undefined && count > 0) {
+      const quantity = BigInt(count);
+      parts.push({ code: codeOfUnit(name), quantity, nanos: quantity * each });
     }
   }
-  return unpriced.length === 0 ? nanos : unpriced;
+  return parts;
+}
+
+/** Returns the names of the units that cannot be charged. */
+export function unpricedUnits({ unitNanos, hasFreeUnits }: Tariff, units: UnitCounts): readonly string[] {
+  return hasFreeUnits === true ? [] : Object.keys(units).filter((name) => !unitNanos.has(name));
 }
 
 /** Returns true if the price charges nothing except units, so that a run without units has no usage. */

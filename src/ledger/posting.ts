@@ -1,5 +1,6 @@
 /** Postings to the ledger and their results. */
 import type { AttributionValues } from '../contract/attribution.ts';
+import type { CostParts } from '../kernel/cost-parts.ts';
 import type { Denial } from '../kernel/denial.ts';
 import type { Fit } from '../kernel/fit.ts';
 import type { Amounts, Scope } from '../kernel/limits.ts';
@@ -59,6 +60,10 @@ export interface Posting<Run = unknown> {
   readonly depth: number;
   /** The actual amounts; for `open`, the maximum. The usd of a correction may be negative. */
   readonly amounts: Amounts;
+  /** The usd by kind; what they do not cover is unsplit. */
+  readonly parts: CostParts;
+  /** Nanodollars by which cached tokens were cheaper than other input. */
+  readonly cacheSavings: bigint;
   /** The hold that this settles or runs under; for `open`, the id of the hold that is created. */
   readonly decisionId: string | null;
   /**

@@ -2,13 +2,15 @@
 import { Type } from 'typebox';
 import type { FieldError } from '../contract/errors.ts';
 import { formatMessage } from '../contract/format-message.ts';
+import { nanosOfParts } from '../kernel/cost-parts.ts';
 import type { OtherCharges, Rates } from '../kernel/prices.ts';
 import {
   isBilledByUnitsOnly,
   maximumRatesFor,
   type ServiceTerms,
   type Tariff,
-  unitCost,
+  unitParts,
+  unpricedUnits,
 } from '../kernel/rate-modifiers.ts';
 import { wordPattern } from '../kernel/service-words.ts';
 import type { HeldService } from './holds/hold.ts';
@@ -120,13 +122,9 @@ export function otherChargesOf(
   return {
     images: BigInt(input.images ?? 0),
     cacheWrite1hTokens: BigInt(input.cache_write_1h_tokens ?? 0),
-    unitNanos: tariff === undefined ? 0n : pricedUnits(tariff, input),
+    unitNanos:
+      tariff === undefined || input.units == null ? 0n : nanosOfParts(unitParts(tariff, input.units)),
   };
-}
-
-function pricedUnits(tariff: Tariff, { units }: ServiceInput): bigint {
-  const priced = Object.entries(units ?? {}).filter(([name]) => tariff.unitNanos.has(name));
-  return unitCost(tariff, Object.fromEntries(priced)) as bigint;
 }
 
 /** Returns an error for each unit without a price, or the error of a request without the units that a price charges alone. */
@@ -136,10 +134,9 @@ export function unitErrors(tariff: Tariff, input: ServiceInput): readonly FieldE
     const message = `This model is charged by units alone: \`${names}\`. Provide them, or the cost.`;
     return [{ field: 'units', code: 'required', message }];
   }
-  const unpriced = input.units == null ? 0n : unitCost(tariff, input.units);
-  return typeof unpriced === 'bigint'
+  return input.units == null
     ? noErrors
-    : unpriced.map((name) => ({
+    : unpricedUnits(tariff, input.units).map((name) => ({
         field: `units.${name}`,
         code: 'invalid_value',
         message: 'This unit has no price. Set one, or provide the cost.',

@@ -15,6 +15,15 @@ import { LedgerWorld, verdictOf } from '../../test/support/ledger-world.ts';
 import { rounds } from '../../test/support/rounds.ts';
 import { seedsOf } from '../../test/support/seeds.ts';
 import { engine } from '../../test/support/test-database.ts';
+import {
+  type CostPart,
+  type CostParts,
+  codeOfUnit,
+  nanosOfParts,
+  readParts,
+  sumOfParts,
+  unsplitCode,
+} from '../kernel/cost-parts.ts';
 import type { Denial } from '../kernel/denial.ts';
 import type { Fit } from '../kernel/fit.ts';
 import {
@@ -102,6 +111,8 @@ class Workload {
   running: { runId: string; holdId: string; scope: Scope }[] = [];
   /** Posted runs that may be corrected. */
   readonly finished: { runId: string; scope: Scope; atMs: number; cost: bigint }[] = [];
+  /** The parts that the entries of a run sum to: those of its charge and its corrections. */
+  readonly #partsOfRuns = new Map<string, CostParts>();
   #ids = 0;
 
   constructor(
@@ -119,6 +130,20 @@ class Workload {
   #id(prefix: string): string {
     this.#ids += 1;
     return `${prefix}${this.#ids}`;
+  }
+
+  /** Posts these with a split that leaves a part of the cost unsplit, and remembers the split that counts. */
+  async #post(postings: readonly Posting[]): Promise<GroupResult> {
+    const split = postings.map((posting) => ({ ...posting, parts: splitOf(posting) }));
+    const result = await this.world.ledger.post({ orgId: this.orgId, postings: split });
+    for (const outcome of result.kind === 'done' ? result.outcomes : []) {
+      if (outcome.kind === 'posted' && outcome.charged !== null) {
+        const { kind, runId, parts } = outcome.posting;
+        const before = kind === 'adjust' ? (this.#partsOfRuns.get(runId) ?? []) : [];
+        this.#partsOfRuns.set(runId, sumOfParts(before, parts));
+      }
+    }
+    return result;
   }
 
   async begin(): Promise<void> {
@@ -353,7 +378,7 @@ class Workload {
 
   /** Posts and compares the result with the expectation. */
   async #book(posting: Posting, expected: Expected): Promise<string> {
-    const result = await this.world.ledger.post({ orgId: this.orgId, postings: [posting] });
+    const result = await this.#post([posting]);
     this.#compare(result, posting, expected);
     if (result.kind === 'done' && 'posted' in expected) {
       const { entry, surface = 'run' } = expected.posted;
@@ -683,7 +708,7 @@ class Workload {
     if (random.chance(50)) {
       postings.push(this.#settleBooking(this.#someHold()));
     }
-    const result = await this.world.ledger.post({ orgId: this.orgId, postings });
+    const result = await this.#post(postings);
     const before = {
       entries: model.entries.length,
       holds: new Map([...model.holds].map(([id, hold]) => [id, { ...hold }])),
@@ -808,7 +833,7 @@ class Workload {
       decisionId: hold.id,
     });
     const [settled] = await Promise.all([
-      this.world.ledger.post({ orgId: this.orgId, postings: [posting] }),
+      this.#post([posting]),
       this.world.ledger.void(this.orgId, hold.id),
       this.world.ledger.expiry.expireDue(),
     ]);
@@ -1120,8 +1145,42 @@ class Workload {
     expect(await this.world.audit(this.orgId)).toEqual([]);
   }
 
+  /** The entries of each run, and all usage, sum to the parts that were posted; what is left is unsplit. */
+  async #checkParts(): Promise<void> {
+    const { db } = this.world;
+    const entries = await db.query<{ run_id: string; parts: string }>(
+      `SELECT run_id, string_agg(parts, '') AS parts FROM ledger_entries WHERE org_id = $1 GROUP BY run_id`,
+      [this.orgId],
+    );
+    for (const { run_id, parts } of entries) {
+      expect(inOrder(sumOfParts(readParts(parts))), run_id).toEqual(
+        inOrder(this.#partsOfRuns.get(run_id) ?? []),
+      );
+    }
+    const all = sumOfParts(...this.#partsOfRuns.values());
+    for (const table of ['ledger_entries', 'usage_rollups', 'usage_days', 'usage_totals']) {
+      const kinds = await db.query<{ code: string; quantity: string; nanos: string }>(
+        `SELECT split.code, sum(split.quantity) AS quantity, sum(split.nanos) AS nanos
+           FROM ${table} CROSS JOIN LATERAL cost_parts(parts, usd_nanos) AS split
+          WHERE org_id = $1 GROUP BY 1 HAVING sum(split.quantity) <> 0 OR sum(split.nanos) <> 0`,
+        [this.orgId],
+      );
+      const read = kinds.map(({ code, quantity, nanos }) => ({
+        code,
+        quantity: BigInt(quantity),
+        nanos: BigInt(nanos),
+      })) as CostPart[];
+      const usd = this.model.entries.reduce((sum, { amounts }) => sum + amounts.usd, 0n);
+      expect(nanosOfParts(read), table).toBe(usd);
+      expect(inOrder(read.filter(({ code }) => (code as string) !== unsplitCode)), table).toEqual(
+        inOrder(all),
+      );
+    }
+  }
+
   async checkFacts(): Promise<void> {
     const { db } = this.world;
+    await this.#checkParts();
     const [sums] = await db.query<Record<string, bigint>>(
       `SELECT count(*) AS entries, coalesce(sum(usd_nanos), 0)::int8 AS usd, coalesce(sum(tokens), 0)::int8 AS tokens,
               coalesce(sum(uncovered_nanos), 0)::int8 AS uncovered, coalesce(sum(prepaid_nanos), 0)::int8 AS prepaid
@@ -1158,6 +1217,22 @@ class Workload {
     expect(alerts.filter((alert) => !this.model.alertsAllowed.has(alert))).toEqual([]);
     expect(events?.count).toBe(BigInt(alerts.length));
   }
+}
+
+/** Uneven parts, also of negative amounts. */
+function splitOf({ amounts: { usd, tokens }, kind }: Posting): CostParts {
+  if (kind === 'adjust') {
+    return [{ code: 'j', quantity: 1n, nanos: usd }];
+  }
+  return [
+    { code: 'i', quantity: tokens, nanos: usd / 3n },
+    { code: 'o', quantity: tokens / 2n, nanos: usd / 7n },
+    { code: codeOfUnit(`tool:${tokens % 4n}`), quantity: 1n, nanos: usd / 11n },
+  ];
+}
+
+function inOrder(parts: CostParts): CostPart[] {
+  return parts.toSorted((a, b) => (a.code < b.code ? -1 : 1));
 }
 
 function paidOf(takes: readonly { readonly key: string; readonly amount: bigint }[]): Paid[] {

@@ -2,6 +2,7 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { noParts, readParts, sumOfParts } from '../../src/kernel/cost-parts.ts';
 import {
   type Amounts,
   type Limit,
@@ -37,8 +38,9 @@ export async function readPaid(tx: Transaction, orgId: string, runId: string): P
     uncovered_nanos: bigint;
     prepaid_nanos: bigint;
     kind: string;
+    parts: string;
   }>(
-    'SELECT packs, uncovered_nanos, prepaid_nanos, kind FROM ledger_entries WHERE org_id = $1 AND run_id = $2 ORDER BY booked_at, id',
+    'SELECT packs, uncovered_nanos, prepaid_nanos, kind, parts FROM ledger_entries WHERE org_id = $1 AND run_id = $2 ORDER BY booked_at, id',
     [orgId, runId],
   );
   const burned = new Map<string, bigint>();
@@ -50,6 +52,7 @@ export async function readPaid(tx: Transaction, orgId: string, runId: string): P
     uncovered: rows.reduce((sum, { uncovered_nanos }) => sum + uncovered_nanos, 0n),
     prepaid: rows.reduce((sum, { prepaid_nanos }) => sum + prepaid_nanos, 0n),
     recorded: rows.some(({ kind }) => kind === 'record'),
+    parts: sumOfParts(...rows.map(({ parts }) => readParts(parts))),
   };
 }
 
@@ -66,6 +69,8 @@ function unsettledRunsOf(ids: Ids): UnsettledRuns<unknown> {
         scope: hold.scope,
         depth: 1,
         amounts: { ...hold.amounts, tokens: 0n },
+        parts: noParts,
+        cacheSavings: 0n,
         decisionId: hold.id,
         holdSeconds: 0,
         atMs: hold.admittedAtMs,
@@ -281,6 +286,8 @@ export class LedgerWorld {
       scope: scopeOf(),
       depth: 1,
       amounts,
+      parts: noParts,
+      cacheSavings: 0n,
       decisionId: null,
       holdSeconds: 900,
       atMs: null,

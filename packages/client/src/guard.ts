@@ -13,6 +13,7 @@ export type RunUsage = Pick<
   | 'cache_write_tokens'
   | 'cache_write_1h_tokens'
   | 'output_tokens'
+  | 'reasoning_tokens'
   | 'audio_input_tokens'
   | 'audio_output_tokens'
   | 'images'

@@ -20,6 +20,8 @@ export interface CallUsage {
   /** The part of `cacheWriteTokens` with a lifetime of an hour. */
   readonly cacheWrite1hTokens: number;
   readonly outputTokens: number;
+  /** The part of `outputTokens` that was thought, not answered. */
+  readonly reasoningTokens: number;
   readonly audioInputTokens: number;
   readonly audioOutputTokens: number;
   readonly serverTools: ServerTools;
@@ -36,6 +38,7 @@ export const noUsage: CallUsage = {
   cacheWriteTokens: 0,
   cacheWrite1hTokens: 0,
   outputTokens: 0,
+  reasoningTokens: 0,
   audioInputTokens: 0,
   audioOutputTokens: 0,
   serverTools: {},
@@ -56,6 +59,7 @@ export interface RunUsageFields {
   readonly cache_write_tokens: number;
   readonly cache_write_1h_tokens?: number;
   readonly output_tokens: number;
+  readonly reasoning_tokens?: number;
   readonly audio_input_tokens?: number;
   readonly audio_output_tokens?: number;
   readonly service_tier?: string;
@@ -75,6 +79,10 @@ export function runUsageOf(usage: CallUsage): RunUsageFields {
   };
   if (usage.cacheWrite1hTokens > 0) {
     fields.cache_write_1h_tokens = usage.cacheWrite1hTokens;
+  }
+  const reasoning = Math.min(usage.reasoningTokens, fields.output_tokens - usage.audioOutputTokens);
+  if (reasoning > 0) {
+    fields.reasoning_tokens = reasoning;
   }
   if (usage.audioInputTokens > 0) {
     fields.audio_input_tokens = usage.audioInputTokens;
@@ -112,6 +120,7 @@ export function addUsage(one: CallUsage, other: CallUsage): CallUsage {
     cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
     cacheWrite1hTokens: one.cacheWrite1hTokens + other.cacheWrite1hTokens,
     outputTokens: one.outputTokens + other.outputTokens,
+    reasoningTokens: one.reasoningTokens + other.reasoningTokens,
     audioInputTokens: one.audioInputTokens + other.audioInputTokens,
     audioOutputTokens: one.audioOutputTokens + other.audioOutputTokens,
     serverTools,

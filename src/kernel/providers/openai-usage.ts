@@ -46,6 +46,7 @@ function tokenUsage(usage: Fields, counts: NamedCounts): CallUsage {
     cachedInputTokens: cached,
     cacheWriteTokens: withoutOverlap(written, cached, inputTokens),
     outputTokens: Math.max(generated, countOf(usage.total_tokens) - inputTokens),
+    reasoningTokens: reasoning,
     audioInputTokens: input('audio_tokens'),
     audioOutputTokens: output('audio_tokens'),
     serverTools: toolCounts({

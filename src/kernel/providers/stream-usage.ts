@@ -133,6 +133,7 @@ export function largerUsage(reported: CallUsage, before: CallUsage | undefined):
     ...(tokensOf(reported) >= tokensOf(before) ? reported : before),
     inputTokens: Math.max(reported.inputTokens, before.inputTokens),
     outputTokens: Math.max(reported.outputTokens, before.outputTokens),
+    reasoningTokens: Math.max(reported.reasoningTokens, before.reasoningTokens),
     audioInputTokens: Math.max(reported.audioInputTokens, before.audioInputTokens),
     audioOutputTokens: Math.max(reported.audioOutputTokens, before.audioOutputTokens),
     serverTools: mostCalls(reported.serverTools, before.serverTools),

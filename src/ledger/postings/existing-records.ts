@@ -1,4 +1,5 @@
 /** Records in the database that the postings of a batch refer to. */
+import { type CostParts, noParts, sumOfParts } from '../../kernel/cost-parts.ts';
 import { type Debit, merged } from '../../kernel/credits.ts';
 import type { Amounts, Scope } from '../../kernel/limits.ts';
 import { type Paid, type PendingSettlement, paidWith } from '../../kernel/settlement.ts';
@@ -8,6 +9,8 @@ import type { HoldEndRow } from './ledger-writes.ts';
 export interface PaidSoFar extends Paid {
   /** True if the run was backfilled: it then burns neither credits nor the prepaid balance. */
   readonly recorded: boolean;
+  /** The sum of the entries by kind. */
+  readonly parts: CostParts;
 }
 
 export interface ExistingRecords {
@@ -48,6 +51,7 @@ export interface UnsettledRun<Run = unknown> {
 export function adjustedUnsettled(
   unsettled: UnsettledRun,
   { amounts, burned, uncovered, prepaid }: PendingSettlement,
+  parts: CostParts,
 ): UnsettledRun {
   const { paid, countedBurned = paid.burned } = unsettled;
   return {
@@ -57,7 +61,11 @@ export function adjustedUnsettled(
       tokens: unsettled.amounts.tokens + amounts.tokens,
       requests: unsettled.amounts.requests + amounts.requests,
     },
-    paid: { ...paid, ...paidWith(paid, { burned, uncovered, prepaid }) },
+    paid: {
+      ...paid,
+      ...paidWith(paid, { burned, uncovered, prepaid }),
+      parts: sumOfParts(paid.parts, parts),
+    },
     countedBurned: merged([...countedBurned, ...burned.filter(({ amount }) => amount > 0n)]),
   };
 }
@@ -92,4 +100,10 @@ export class ExistingRuns {
 
 export const recordKey = (orgId: string, id: string) => `${orgId} ${id}`;
 
-export const nothingPaid: PaidSoFar = { burned: [], uncovered: 0n, prepaid: 0n, recorded: false };
+export const nothingPaid: PaidSoFar = {
+  burned: [],
+  uncovered: 0n,
+  prepaid: 0n,
+  recorded: false,
+  parts: noParts,
+};

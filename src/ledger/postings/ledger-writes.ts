@@ -3,6 +3,7 @@
  * late settlement is a statement of its own.
  */
 import { forEachName, limitDimensions } from '../../contract/run-dimensions.ts';
+import { writeParts } from '../../kernel/cost-parts.ts';
 import { inUnit } from '../../kernel/denial.ts';
 import { alertKey, matchedValues, shownKind } from '../../kernel/limits.ts';
 import type { Alert } from '../../kernel/settlement.ts';
@@ -70,6 +71,7 @@ const entryColumns = {
   marks: 'text[]',
   note: 'text',
   actor: 'jsonb',
+  parts: 'text',
 } as const;
 
 export async function insertEntries(tx: Transaction, posted: readonly Posted[]): Promise<void> {
@@ -108,6 +110,7 @@ function entryRow(one: Posted): Record<keyof typeof entryColumns, unknown> {
     marks: one.marks,
     note: posting.note ?? null,
     actor: posting.actor ?? null,
+    parts: writeParts(posting.parts),
   };
 }
 

@@ -374,7 +374,7 @@ export class PostingDecider<Run> {
     const unsettled = this.#existing.unsettled.get(name);
     if (unsettled !== undefined) {
       // A late settlement later in the batch reverses this correction as well.
-      this.#existing.unsettled.set(name, adjustedUnsettled(unsettled, charged));
+      this.#existing.unsettled.set(name, adjustedUnsettled(unsettled, charged, posting.parts));
     }
     const undo = () => {
       this.#existing.paid.set(name, paid);

@@ -1,5 +1,6 @@
 /** The entry that reverses the charge of an unsettled run, in the scope in which it was charged. */
 import { applicableCounters } from '../../kernel/admission.ts';
+import { negatedParts } from '../../kernel/cost-parts.ts';
 import { prepareReversal } from '../../kernel/reversal.ts';
 import type { OrgLedgerState } from '../holds/org-ledger-state.ts';
 import type { Posting } from '../posting.ts';
@@ -22,6 +23,9 @@ export function reversalOf<Run>(
     scope,
     depth,
     amounts: { usd: -amounts.usd, tokens: -amounts.tokens, requests: -amounts.requests },
+    parts: negatedParts(paid.parts),
+    // The held amount that is reversed has no savings.
+    cacheSavings: 0n,
     decisionId: null,
     holdSeconds: 0,
     atMs,

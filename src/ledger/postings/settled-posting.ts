@@ -1,6 +1,8 @@
 /** Postings as they are settled: with the held amount if their cost is unknown, and under the id of their unsettled run. */
+import { noParts } from '../../kernel/cost-parts.ts';
 import type { Amounts } from '../../kernel/limits.ts';
 import type { Mark, Posting } from '../posting.ts';
+import type { UnsettledRun } from './existing-records.ts';
 
 interface WithAmounts {
   readonly amounts: Amounts;
@@ -11,13 +13,16 @@ export function withKnownCost<Run>(posting: Posting<Run>, hold: WithAmounts | un
   const heldUsd = hold?.amounts.usd ?? 0n;
   return posting.costAsHeld === undefined || posting.amounts.usd >= heldUsd
     ? posting
-    : { ...posting, amounts: { ...posting.amounts, usd: heldUsd } };
+    : { ...posting, amounts: { ...posting.amounts, usd: heldUsd }, parts: noParts, cacheSavings: 0n };
 }
 
 /** Returns the posting of a run in progress with the cost that is already charged, and with the tokens known so far. */
-export function withAmountsOf<Run>(posting: Posting<Run>, { amounts }: WithAmounts): Posting<Run> {
+export function withAmountsOf<Run>(
+  posting: Posting<Run>,
+  { amounts, paid: { parts } }: UnsettledRun,
+): Posting<Run> {
   const { inputTokens, outputTokens } = posting.usage;
-  return { ...posting, amounts: { ...amounts, tokens: inputTokens + outputTokens } };
+  return { ...posting, amounts: { ...amounts, tokens: inputTokens + outputTokens }, parts };
 }
 
 /** Returns the posting under another id of its run, also if the run starts a chain of its own. */

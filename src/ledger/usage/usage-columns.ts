@@ -12,6 +12,7 @@ export const usageMeasures = [
   'usd_nanos',
   'value_nanos',
   'latency_ms',
+  'cache_savings_nanos',
 ] as const;
 export type UsageMeasure = (typeof usageMeasures)[number];
 

@@ -3,6 +3,7 @@
  * bucket.
  */
 import { usageDimensions } from '../../contract/run-dimensions.ts';
+import { addParts, type PartSums, partsOfSums, writeParts } from '../../kernel/cost-parts.ts';
 import { count, type Histogram, stepOf, writeHistogram } from '../../kernel/latency-histogram.ts';
 import type { Tags } from '../../kernel/limits.ts';
 import { bucketMs, dayMs } from '../../kernel/rollup-parts.ts';
@@ -24,6 +25,7 @@ type Rollup = {
   digest: string;
   tags: Tags;
   histogram: Histogram;
+  partSums: PartSums;
 } & UsageDimensions &
   Record<UsageMeasure, bigint>;
 
@@ -41,9 +43,10 @@ export async function addToUsage(tx: TransactionStatements, posted: readonly Pos
   if (rollups.size === 0) {
     return;
   }
-  const rows = [...rollups.values()].map(({ histogram, ...row }) => ({
+  const rows = [...rollups.values()].map(({ histogram, partSums, ...row }) => ({
     ...row,
     latencies: writeHistogram(histogram),
+    parts: writeParts(partsOfSums(partSums)),
   }));
   for (const statement of tx.isDistributed ? addRollupsOneByOne : [addRollups]) {
     await tx.query(statement, [jsonText(rows)]);
@@ -60,39 +63,42 @@ const record = [
   'digest text',
   'tags jsonb',
   'latencies text',
+  'parts text',
   ...usageDimensions.map((name) => `${name} text`),
   ...usageMeasures.map((name) => `${name} int8`),
 ].join(', ');
 const measures = usageMeasures.join(', ');
 const summed = usageMeasures.map((name) => `sum(${name})::int8`).join(', ');
-/** Latency lists longer than this are merged into one pair per step; shorter ones are appended, which is cheaper to write. */
-const latenciesBytesMax = 1_024;
-const bothLatencies = 'there.latencies || excluded.latencies';
+/** Lists longer than this are merged into one item per step or kind; shorter ones are appended, which is cheaper to write. */
+const listBytesMax = 1_024;
+const boundedList = (gather: string, list: string) =>
+  `CASE WHEN octet_length(${list}) > ${listBytesMax} THEN ${gather}(${list}) ELSE ${list} END`;
+const addedParts = boundedList('gathered_parts', `string_agg(parts, '')`);
 const added = [
   ...usageMeasures.map((name) => `${name} = there.${name} + excluded.${name}`),
-  `latencies = CASE WHEN octet_length(${bothLatencies}) > ${latenciesBytesMax}
-     THEN gathered_latencies(${bothLatencies}) ELSE ${bothLatencies} END`,
+  `latencies = ${boundedList('gathered_latencies', 'there.latencies || excluded.latencies')}`,
+  `parts = ${boundedList('gathered_parts', 'there.parts || excluded.parts')}`,
 ].join(', ');
 
 const posted = `
-  SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, decode(latencies, 'hex') AS latencies
+  SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, decode(latencies, 'hex') AS latencies, parts
     FROM jsonb_to_recordset($1::jsonb) AS r(${record})`;
 
 /** The inserts into the three tables, from rows as in `posted`. A batch may contain several buckets of one day. */
 const insertBuckets = (from: string) => `
-  INSERT INTO usage_rollups AS there (org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies)
-  SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies FROM ${from}
+  INSERT INTO usage_rollups AS there (org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies, parts)
+  SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies, parts FROM ${from}
   ON CONFLICT (org_id, bucket, digest) DO UPDATE SET ${added}`;
 const insertTotals = (from: string) => `
-  INSERT INTO usage_totals AS there (org_id, bucket, failed, ${measures}, latencies)
+  INSERT INTO usage_totals AS there (org_id, bucket, failed, ${measures}, latencies, parts)
   SELECT org_id, bucket, coalesce(sum(requests) FILTER (WHERE status = 'failed'), 0)::int8, ${summed},
-         string_agg(latencies, ''::bytea)
+         string_agg(latencies, ''::bytea), ${addedParts}
     FROM ${from} GROUP BY org_id, bucket
   ON CONFLICT (org_id, bucket) DO UPDATE SET failed = there.failed + excluded.failed, ${added}`;
 const insertDays = (from: string) => `
-  INSERT INTO usage_days AS there (org_id, day, digest, ${dimensions}, tags, ${measures}, latencies)
+  INSERT INTO usage_days AS there (org_id, day, digest, ${dimensions}, tags, ${measures}, latencies, parts)
   SELECT org_id, date_trunc('day', bucket, 'UTC') AS day, digest, ${dimensions}, tags, ${summed},
-         string_agg(latencies, ''::bytea)
+         string_agg(latencies, ''::bytea), ${addedParts}
     FROM ${from} GROUP BY org_id, day, digest, ${dimensions}, tags
   ON CONFLICT (org_id, day, digest) DO UPDATE SET ${added}`;
 
@@ -144,6 +150,7 @@ function rollupOf({ orgId, posting, scope, chargedAtMs }: Posted, rollups: Map<s
     digest: usageDigest(identity),
     tags,
     histogram: new Map(),
+    partSums: new Map(),
     requests: 0n,
     input_tokens: 0n,
     cached_input_tokens: 0n,
@@ -152,18 +159,21 @@ function rollupOf({ orgId, posting, scope, chargedAtMs }: Posted, rollups: Map<s
     usd_nanos: 0n,
     value_nanos: 0n,
     latency_ms: 0n,
+    cache_savings_nanos: 0n,
   };
   rollups.set(key, created);
   return created;
 }
 
-function addTo(rollup: Rollup, { posting: { usage, amounts } }: Posted): void {
+function addTo(rollup: Rollup, { posting: { usage, amounts, parts, cacheSavings } }: Posted): void {
   rollup.requests += amounts.requests;
   rollup.input_tokens += usage.inputTokens;
   rollup.cached_input_tokens += usage.cachedInputTokens;
   rollup.cache_write_tokens += usage.cacheWriteTokens;
   rollup.output_tokens += usage.outputTokens;
   rollup.usd_nanos += amounts.usd;
+  rollup.cache_savings_nanos += cacheSavings;
+  addParts(rollup.partSums, parts);
   if (usage.valueNanos !== null) {
     rollup.value_nanos += usage.valueNanos;
   }

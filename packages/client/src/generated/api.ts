@@ -933,6 +933,7 @@ export interface Api {
       readonly project?: string;
       readonly tag?: string;
       readonly without?: string;
+      readonly kind?: string;
       readonly compare?: 'previous';
       readonly limit?: number;
       readonly cursor?: string;
@@ -958,6 +959,7 @@ export interface Api {
       readonly project?: string;
       readonly tag?: string;
       readonly without?: string;
+      readonly kind?: string;
     }, options?: RequestOptions): Promise<UsageSeries>;
     /** List the values in use. */
     values(orgId: string, query?: {

@@ -766,6 +766,7 @@ export interface CompleteRun {
   readonly cache_write_1h_tokens?: number;
   readonly units?: Readonly<Record<string, number>>;
   readonly output_tokens?: number;
+  readonly reasoning_tokens?: number;
   readonly audio_input_tokens?: number;
   readonly audio_output_tokens?: number;
   readonly images?: number;
@@ -1210,6 +1211,7 @@ export interface CreateRun {
   readonly cache_write_1h_tokens?: number;
   readonly units?: Readonly<Record<string, number>>;
   readonly output_tokens?: number;
+  readonly reasoning_tokens?: number;
   readonly audio_input_tokens?: number;
   readonly audio_output_tokens?: number;
   readonly images?: number;
@@ -3649,6 +3651,7 @@ export interface Run {
   readonly units: Readonly<Record<string, number>>;
   readonly cost_usd: string | null;
   readonly adjustment_usd: string;
+  readonly cost_parts: readonly Run_cost_parts[] | null;
   readonly uncovered_usd: string;
   readonly value_usd: string | null;
   readonly latency_ms: number | null;
@@ -3791,6 +3794,12 @@ export interface RunUnsettledEventData {
   readonly customer_id: string | null;
   readonly posted_usd: string;
   readonly charged_at: string;
+}
+
+export interface Run_cost_parts {
+  readonly kind: string;
+  readonly quantity: number;
+  readonly cost_usd: string;
 }
 
 export type SafetyAction = 'block' | 'flag';
@@ -4317,6 +4326,7 @@ export interface UsageRow {
   readonly status?: string | null;
   readonly member_id?: string | null;
   readonly project?: string | null;
+  readonly kind?: string;
   readonly tags?: Readonly<Record<string, string | null>>;
   readonly hour?: string;
   readonly day?: string;
@@ -4336,6 +4346,8 @@ export interface UsageRow {
   readonly latency_p90_ms: number | null;
   readonly latency_p95_ms: number | null;
   readonly latency_p99_ms: number | null;
+  readonly cache_savings_usd: string;
+  readonly quantity: number | null;
   readonly previous?: Usage_total_previous;
   readonly change?: Usage_total_change;
 }
@@ -4362,6 +4374,7 @@ export type UsageSeries_series_points = {
   readonly output_tokens: number;
   readonly cost_usd: string;
   readonly value_usd: string;
+  readonly cache_savings_usd: string;
   readonly latency_p95_ms?: number | null;
 } | null;
 
@@ -4412,6 +4425,8 @@ export interface Usage_total {
   readonly latency_p90_ms: number | null;
   readonly latency_p95_ms: number | null;
   readonly latency_p99_ms: number | null;
+  readonly cache_savings_usd: string;
+  readonly quantity: number | null;
   readonly previous?: Usage_total_previous;
   readonly change?: Usage_total_change;
 }
@@ -4439,6 +4454,8 @@ export interface Usage_total_previous {
   readonly latency_p90_ms: number | null;
   readonly latency_p95_ms: number | null;
   readonly latency_p99_ms: number | null;
+  readonly cache_savings_usd: string;
+  readonly quantity: number | null;
 }
 
 export interface Webhook {

@@ -291,13 +291,14 @@ function moveUsageStatement({ table, time }: UsageTable): string {
        WHERE org_id = $1 AND customer_id = $2 AND ${time} >= $3 AND ${time} < $4 AND digest = old_digest
       RETURNING old.*, new_digest
     ), moved AS (
-      INSERT INTO ${table} AS there (org_id, ${time}, digest, ${kept}, customer_id, tags, ${measures}, latencies)
+      INSERT INTO ${table} AS there (org_id, ${time}, digest, ${kept}, customer_id, tags, ${measures}, latencies, parts)
       SELECT org_id, ${time}, new_digest, ${kept}, $5, '{}', ${usageMeasures.map((name) => `sum(${name})`).join(', ')},
-             gathered_latencies(string_agg(latencies, ''::bytea))
+             gathered_latencies(string_agg(latencies, ''::bytea)), gathered_parts(string_agg(parts, ''))
         FROM gone GROUP BY org_id, ${time}, new_digest, ${kept}
       ON CONFLICT (org_id, ${time}, digest) DO UPDATE
         SET ${usageMeasures.map((name) => `${name} = there.${name} + excluded.${name}`).join(', ')},
-            latencies = gathered_latencies(there.latencies || excluded.latencies)
+            latencies = gathered_latencies(there.latencies || excluded.latencies),
+            parts = gathered_parts(there.parts || excluded.parts)
     )
     SELECT count(*)::int4 AS count FROM gone`;
 }

@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { type ApiError, apiError } from '../../../contract/api-error.ts';
+import { noParts } from '../../../kernel/cost-parts.ts';
 import { maxNanos } from '../../../kernel/money.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { Outcome, Posting } from '../../../ledger/posting.ts';
@@ -163,7 +164,7 @@ function draftPosting(
   };
   const posting = draftRecorded(ids, keyId, body, {
     // The statement has the cost; no price was used.
-    cost: { usd, asHeld: undefined, price: undefined },
+    cost: { usd, parts: noParts, cacheSavings: 0n, asHeld: undefined, price: undefined },
     counts: {
       inputTokens: counted.uncached_input + counted.cached_input + counted.cache_write,
       cachedInputTokens: counted.cached_input,

@@ -10,7 +10,7 @@ import { postRuns } from './post-runs.ts';
 import type { RunDraft, RunRow } from './queries.ts';
 import { requireRun } from './read-run.ts';
 import type { AdjustmentView } from './schema.ts';
-import { viewRun } from './view.ts';
+import { viewStored } from './view.ts';
 
 /** The request that corrects a run. */
 export interface AdjustingCall extends RunCall {
@@ -33,7 +33,8 @@ export async function adjustRun(
   if (run.cost_nanos + run.adjusted_nanos + delta < 0n) {
     throw invalidField('amount_usd', 'out_of_range', 'Adjustments must not reduce the cost below zero.');
   }
-  return postAdjustment(deps, call, run, { delta, reason, price: null });
+  const parts = [{ code: 'j', quantity: 1n, nanos: delta }] as const;
+  return postAdjustment(deps, call, run, { delta, parts, reason, price: null });
 }
 
 export async function postAdjustment(
@@ -57,7 +58,7 @@ export async function postAdjustment(
         actor,
         uncovered_usd: formatUsd(posted?.charged?.uncovered ?? 0n),
         created_at: new Date(posted?.postedAtMs ?? call.now).toISOString(),
-        run: viewRun(await requireRun(db, run.org_id, run.id)),
+        run: await viewStored(db, await requireRun(db, run.org_id, run.id)),
       };
     },
     record: (tx, view) => call.record(tx, adjustmentChange(run, posting, view)),

@@ -1,4 +1,5 @@
 /** The last stage of a run: its posting, with one function for each kind of run. */
+import { type CostParts, noParts } from '../../../kernel/cost-parts.ts';
 import type { Amounts } from '../../../kernel/limits.ts';
 import type { TokenCounts } from '../../../kernel/prices.ts';
 import type { Posting, RunUsage } from '../../../ledger/posting.ts';
@@ -38,6 +39,8 @@ export function newPosting(
     attribution: place.attribution,
     depth: place.depth,
     amounts,
+    parts: noParts,
+    cacheSavings: 0n,
     decisionId: place.decisionId,
     failOpenAtMs: place.failOpenAtMs,
     holdSeconds: 0,
@@ -175,12 +178,19 @@ function spentAmounts({ cost, counts, end }: StagedRun<unknown>): Amounts {
 }
 
 /** Sets what is known only of a run that has finished. */
-function setSpent(posting: Built, { cost: { price }, end }: StagedRun<unknown>): void {
+function setSpent(posting: Built, { cost: { price, parts, cacheSavings }, end }: StagedRun<unknown>): void {
+  posting.parts = withTools(parts, end);
+  posting.cacheSavings = cacheSavings;
   // Without rates there is no version that the cost was computed from.
   posting.priceVersion = price === undefined || price.unpriced === 'record' ? null : price.versionId;
   posting.isUnpriced = price?.unpriced !== undefined;
   posting.marks = end?.marks;
   posting.releasesKey = end?.releasesKey;
+}
+
+function withTools(parts: CostParts, end: EndOfCall | undefined): CostParts {
+  const { toolNanos: nanos = 0n } = end ?? {};
+  return nanos === 0n ? parts : [...parts, { code: 't', quantity: 1n, nanos }];
 }
 
 function pricedAs({ price }: Cost): string | null {
@@ -201,6 +211,7 @@ export interface Adjustment {
   readonly delta: bigint;
   readonly reason: string;
   readonly actor: NonNullable<Posting['actor']>;
+  readonly parts: CostParts;
   /** The price that an unpriced run gets; null: the adjustment does not price the run. */
   readonly price: PriceInForce | null;
 }
@@ -208,7 +219,7 @@ export interface Adjustment {
 /** Builds the posting of a correction: only the difference in cost. */
 export function adjustmentPosting(
   run: RunRow,
-  { id, delta, reason, actor, price }: Adjustment,
+  { id, delta, parts, reason, actor, price }: Adjustment,
 ): Posting<RunDraft> {
   const place = placeOfStored(run, null, undefined);
   const amounts = { usd: delta, tokens: 0n, requests: 0n };
@@ -225,6 +236,7 @@ export function adjustmentPosting(
       priced_as: price?.model ?? run.priced_as,
     },
   );
+  posting.parts = parts;
   posting.note = reason;
   posting.actor = actor;
   posting.priceVersion = price?.versionId ?? null;

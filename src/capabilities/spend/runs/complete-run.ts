@@ -41,7 +41,9 @@ export async function completeRun(
   }
   return postRuns(deps, call, [drafted], {
     bulk: false,
-    respond: async (db) => viewRun(await requireRun(db, orgId, runId)),
+    async respond(db, [outcome]) {
+      return viewRun(await requireRun(db, orgId, runId), { parts: outcome?.posting.parts });
+    },
   });
 }
 

@@ -5,9 +5,9 @@ import type { RunCall, RunDependencies } from './dependencies.ts';
 import type { EndOfCall } from './draft-context.ts';
 import { draftRuns } from './draft-runs.ts';
 import { postRuns } from './post-runs.ts';
-import { findRun, postedRow, type RunDraft } from './queries.ts';
+import { findRun, type RunDraft } from './queries.ts';
 import type { BulkResult, CreateRun, RunView } from './schema.ts';
-import { viewRun } from './view.ts';
+import { viewPosted, viewStored } from './view.ts';
 
 /** `ended` is set for the run of a call that this service has made. */
 export async function createRun(
@@ -72,11 +72,11 @@ async function viewOutcome(
   outcome: Outcome<RunDraft> | undefined,
 ): Promise<RunView> {
   if (outcome?.kind === 'posted') {
-    return viewRun(postedRow(outcome), outcome.hold);
+    return viewPosted(outcome, outcome.hold);
   }
   const run = outcome?.kind === 'known' ? await findRun(db, orgId, outcome.runId) : undefined;
   if (run === undefined) {
     throw apiError('gone', 'The run with this `external_id` was deleted.');
   }
-  return viewRun(run);
+  return viewStored(db, run);
 }

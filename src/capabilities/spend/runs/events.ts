@@ -5,8 +5,8 @@ import type { Posted } from '../../../ledger/posting.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { enqueueEvents, type OutgoingEvent } from '../../../platform/outbox/outbox.ts';
-import { postedRow, pricedName, type RunDraft } from './queries.ts';
-import { viewRun } from './view.ts';
+import { pricedName, type RunDraft } from './queries.ts';
+import { viewPosted } from './view.ts';
 
 type RunEventType = 'run.finished' | 'run.unsettled' | 'price.missing';
 
@@ -51,7 +51,7 @@ function isFinished({ posting: { kind, usage } }: Posted): boolean {
 
 /** Omits content and metadata: they require permission to read runs, which receivers of events may not have. */
 function finishedData(one: Posted<RunDraft>): Record<string, unknown> {
-  const { content: _, metadata: __, held_usd: ___, expires_at: ____, ...data } = viewRun(postedRow(one));
+  const { content: _, metadata: __, held_usd: ___, expires_at: ____, ...data } = viewPosted(one);
   return data;
 }
 

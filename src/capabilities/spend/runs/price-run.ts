@@ -1,8 +1,9 @@
 /** The stage that computes the cost of a run. If it is unknown, the ledger posts the held amount. */
 import type { FieldError } from '../../../contract/errors.ts';
+import { type CostParts, nanosOfParts, noParts, sumOfParts } from '../../../kernel/cost-parts.ts';
 import { parseUsd } from '../../../kernel/money.ts';
-import { costOf, type TokenCounts, worstCaseCost } from '../../../kernel/prices.ts';
-import { ratesFor, type Tariff, unitCost } from '../../../kernel/rate-modifiers.ts';
+import { cacheSavings, partsOf, type TokenCounts, worstCaseCost } from '../../../kernel/prices.ts';
+import { ratesFor, type Tariff, unitParts } from '../../../kernel/rate-modifiers.ts';
 import type { Posting } from '../../../ledger/posting.ts';
 import { postableAmount } from '../../../ledger/postings/amount-range.ts';
 import {
@@ -18,9 +19,20 @@ import type { RunPrice } from './find-price.ts';
 import { countsOf, hasUsage } from './run-usage.ts';
 import type { CreateRun, Measured, RunStatus } from './schema.ts';
 
-export interface Cost {
-  /** If the cost is unknown, the least that it can be. */
+/** A cost, and what it is for. */
+export interface Charge {
   readonly usd: bigint;
+  /** Empty if the cost was given or is unknown. */
+  readonly parts: CostParts;
+  readonly cacheSavings: bigint;
+}
+
+function unsplit(usd: bigint): Charge {
+  return { usd, parts: noParts, cacheSavings: 0n };
+}
+
+/** If the cost is unknown, `usd` is the least that it can be. */
+export interface Cost extends Charge {
   /** Set if the cost is unknown: the held amount is posted, or `usd` if that is more. */
   readonly asHeld: Posting['costAsHeld'];
   /** The price that the cost was computed from; undefined: it was given, or is unknown. */
@@ -74,7 +86,7 @@ function estimatedCost(body: CreateRun, price: PriceInForce | undefined): Cost |
   return rates === undefined
     ? unpricedError(body)
     : computedCost(
-        worstCaseCost(rates, inputTokens, BigInt(maxOutput), otherChargesOf(price, body)),
+        unsplit(worstCaseCost(rates, inputTokens, BigInt(maxOutput), otherChargesOf(price, body))),
         price,
         body.model,
         body.max_output_tokens === undefined ? 'output_tokens' : 'max_output_tokens',
@@ -93,7 +105,7 @@ function finalCost(
   }
   return price === undefined
     ? unpricedError(body)
-    : computedCost(costOfAttempts(price, body, counts), price, model, 'output_tokens');
+    : computedCost(chargeOfAttempts(price, body, counts), price, model, 'output_tokens');
 }
 
 /**
@@ -113,8 +125,8 @@ export function settledCost(
     : givenCost(body.cost_usd);
 }
 
-const usageMissing: Cost = { usd: 0n, asHeld: 'usage_missing', price: undefined };
-const unpriced: Cost = { usd: 0n, asHeld: 'unpriced', price: undefined };
+const usageMissing: Cost = { ...unsplit(0n), asHeld: 'usage_missing', price: undefined };
+const unpriced: Cost = { ...unsplit(0n), asHeld: 'unpriced', price: undefined };
 
 /** Returns undefined if the cost can be computed. A run that used nothing that it is charged for is free. */
 function unknownCost(body: PricedBody, price: RunPrice | undefined, isUsageKnown: boolean): Cost | undefined {
@@ -123,10 +135,10 @@ function unknownCost(body: PricedBody, price: RunPrice | undefined, isUsageKnown
     return usageMissing;
   }
   if (price === undefined || price.unpriced === 'record') {
-    return hasUsage(body) ? unpriced : { usd: 0n, asHeld: undefined, price };
+    return hasUsage(body) ? unpriced : { ...unsplit(0n), asHeld: undefined, price };
   }
   if (isUnitMissing(price, body)) {
-    return hasSucceeded ? usageMissing : { usd: 0n, asHeld: undefined, price };
+    return hasSucceeded ? usageMissing : { ...unsplit(0n), asHeld: undefined, price };
   }
   return unitErrors(price, body).length > 0 ? unpriced : undefined;
 }
@@ -134,7 +146,7 @@ function unknownCost(body: PricedBody, price: RunPrice | undefined, isUsageKnown
 /** The cost by the price of the decision is the least that a run of a model without a price has cost. */
 function leastCost(body: Measured, cost: Cost | FieldError, price: RunPrice | undefined): Cost | FieldError {
   return price?.isOfDecision === true && !isFieldError(cost) && hasUsage(body)
-    ? { usd: cost.usd, asHeld: 'unpriced', price: undefined }
+    ? { ...cost, asHeld: 'unpriced', price: undefined }
     : cost;
 }
 
@@ -142,17 +154,17 @@ function givenCost(given: string): Cost | FieldError {
   const usd = parseUsd(given);
   return usd === undefined
     ? { field: 'cost_usd', code: 'out_of_range', message: 'This amount is too large.' }
-    : { usd, asHeld: undefined, price: undefined };
+    : { ...unsplit(usd), asHeld: undefined, price: undefined };
 }
 
 function computedCost(
-  nanos: bigint,
+  charge: Charge,
   price: PriceInForce | undefined,
   model: string,
   field: string,
 ): Cost | FieldError {
-  const usd = postableAmount(nanos, model, field);
-  return typeof usd === 'bigint' ? { usd, asHeld: undefined, price } : usd;
+  const usd = postableAmount(charge.usd, model, field);
+  return typeof usd === 'bigint' ? { ...charge, usd, asHeld: undefined, price } : usd;
 }
 
 function unpricedError({ served_model }: Measured): FieldError {
@@ -164,19 +176,27 @@ export function isFieldError(cost: Cost | FieldError): cost is FieldError {
   return 'field' in cost;
 }
 
-function costOfAttempts(price: PriceInForce, body: PricedBody, counts: TokenCounts): bigint {
+function chargeOfAttempts(price: PriceInForce, body: PricedBody, counts: TokenCounts): Charge {
   const { attempts, service_tier = null, region = null } = body;
-  return attempts === undefined
-    ? servedCost(price, body, counts)
-    : attempts.reduce(
-        (sum, attempt) => sum + servedCost(price, { service_tier, region, ...attempt }, countsOf(attempt)),
-        0n,
-      );
+  if (attempts === undefined) {
+    return chargeOf(price, body, counts);
+  }
+  const charges = attempts.map((attempt) =>
+    chargeOf(price, { service_tier, region, ...attempt }, countsOf(attempt)),
+  );
+  return {
+    usd: charges.reduce((sum, { usd }) => sum + usd, 0n),
+    parts: sumOfParts(...charges.map(({ parts }) => parts)),
+    cacheSavings: charges.reduce((sum, charge) => sum + charge.cacheSavings, 0n),
+  };
 }
 
 /** Returns the cost of usage by a price, for the service tier and region. The units must have a price: `unitErrors`. */
-export function servedCost(tariff: Tariff, input: ServiceInput, counts: TokenCounts): bigint {
-  const units = unitCost(tariff, input.units);
+export function chargeOf(tariff: Tariff, input: ServiceInput, counts: TokenCounts): Charge {
   const rates = ratesFor(tariff, serviceTermsOf(input), counts.inputTokens);
-  return costOf(rates, counts) + (typeof units === 'bigint' ? units : 0n);
+  const parts = partsOf(rates, counts);
+  if (input.units != null) {
+    parts.push(...unitParts(tariff, input.units));
+  }
+  return { usd: nanosOfParts(parts), parts, cacheSavings: cacheSavings(rates, counts) };
 }

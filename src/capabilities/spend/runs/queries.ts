@@ -1,5 +1,6 @@
 import { apiError } from '../../../contract/api-error.ts';
 import { forEachName, type LabelDimension, labelDimensions } from '../../../contract/run-dimensions.ts';
+import { readParts, sumOfParts } from '../../../kernel/cost-parts.ts';
 import type { Debit } from '../../../kernel/credits.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
 import { createsRun, type Posted } from '../../../ledger/posting.ts';
@@ -331,12 +332,13 @@ interface PaidRow {
   readonly uncovered_nanos: bigint;
   readonly prepaid_nanos: bigint;
   readonly kind: string;
+  readonly parts: string;
 }
 
-/** Returns the credits and prepaid balance that earlier entries of a run used, and the amount they left uncovered. */
+/** Returns the sums of the earlier entries of a run: by kind, from credits and the prepaid balance, and uncovered. */
 export async function readPaid(tx: Queryable, orgId: string, runId: string): Promise<PaidSoFar> {
   const rows = await tx.query<PaidRow>(
-    `SELECT packs, uncovered_nanos, prepaid_nanos, kind FROM ledger_entries
+    `SELECT packs, uncovered_nanos, prepaid_nanos, kind, parts FROM ledger_entries
       WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
         AND run_id = $2 ORDER BY booked_at, id`,
     [orgId, runId],
@@ -354,6 +356,7 @@ export async function readPaid(tx: Queryable, orgId: string, runId: string): Pro
     uncovered: rows.reduce((sum, row) => sum + row.uncovered_nanos, 0n),
     prepaid: rows.reduce((sum, row) => sum + row.prepaid_nanos, 0n),
     recorded: rows.some(({ kind }) => kind === 'record'),
+    parts: sumOfParts(...rows.map(({ parts }) => readParts(parts))),
   };
 }
 

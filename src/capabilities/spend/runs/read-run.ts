@@ -4,7 +4,7 @@ import { findCallInProgress, runOfCall } from './calls-in-progress.ts';
 import type { RunDependencies } from './dependencies.ts';
 import { findRun, type RunRow } from './queries.ts';
 import type { RunView } from './schema.ts';
-import { viewRun } from './view.ts';
+import { viewRun, viewStored } from './view.ts';
 
 /** Returns a run with its content and, while it is running, its hold. */
 export async function readRun(
@@ -15,14 +15,14 @@ export async function readRun(
   const run = await findRun(db, orgId, runId);
   if (run === undefined) {
     const call = found(await findCallInProgress(ledger.reads, orgId, runId));
-    return viewRun(runOfCall(call, runId), call);
+    return viewRun(runOfCall(call, runId), { hold: call });
   }
   const hold =
     run.status === 'running' && run.decision_id !== null
       ? await ledger.reads.findHold(orgId, run.decision_id)
       : undefined;
   const content = run.content === null ? null : contents.decrypt(orgId, run.id, run.content);
-  return { ...viewRun(run, hold), content };
+  return { ...(await viewStored(db, run, hold)), content };
 }
 
 /** Returns true if the org has the run, also if it is a call in progress. */

@@ -1,12 +1,13 @@
 /** Corrects a run whose model had no price: it was posted at the held amount, at the default rates of its org, or at 0. */
 import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
+import { negatedParts, sumOfParts } from '../../../kernel/cost-parts.ts';
 import { postableAmount } from '../../../ledger/postings/amount-range.ts';
 import { unitErrors } from '../../../ledger/service-fields.ts';
 import type { PriceInForce } from '../models/index.ts';
 import { type AdjustingCall, postAdjustment } from './adjust-run.ts';
 import type { RunDependencies } from './dependencies.ts';
-import { servedCost } from './price-run.ts';
-import { pricedName, type RunRow } from './queries.ts';
+import { chargeOf } from './price-run.ts';
+import { pricedName, type RunRow, readPaid } from './queries.ts';
 import { requireRun } from './read-run.ts';
 import { storedCounts } from './run-usage.ts';
 import type { AdjustmentView } from './schema.ts';
@@ -37,13 +38,16 @@ export async function repriceRun(
   if (fieldErrors.length > 0) {
     throw invalidFields(fieldErrors);
   }
-  const cost = postableAmount(servedCost(price, run, storedCounts(run)), run.model, 'output_tokens');
+  const charge = chargeOf(price, run, storedCounts(run));
+  const cost = postableAmount(charge.usd, run.model, 'output_tokens');
   if (typeof cost !== 'bigint') {
     throw invalidField(cost.field, cost.code, cost.message);
   }
   const delta = cost - run.cost_nanos - run.adjusted_nanos;
+  const { parts: before } = await readPaid(deps.db, orgId, run.id);
+  const parts = sumOfParts(charge.parts, negatedParts(before));
   const reason = `Priced as ${price.versionId}`;
-  return postAdjustment(deps, call, run, { delta, reason, price });
+  return postAdjustment(deps, call, run, { delta, parts, reason, price });
 }
 
 /** Returns the price at the time of the run if it was set with an earlier start and has its units, otherwise the present one. */

@@ -67,6 +67,7 @@ const values: Record<Exclude<keyof CreateRun, 'external_id'>, unknown> = {
   cache_write_1h_tokens: 1,
   units: { a: 1 },
   served_model: 'a',
+  reasoning_tokens: 1,
 };
 
 test('every field of a run changes the digest, and each to a different one', () => {

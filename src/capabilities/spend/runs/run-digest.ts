@@ -62,6 +62,7 @@ function normalized(body: CreateRun): string {
     ...laterLabels.flatMap((name) => (body[name] === undefined ? [] : [{ [name]: body[name] }])),
     ...servedAs(body),
     ...(body.served_model === undefined ? [] : [{ served_model: body.served_model }]),
+    ...(body.reasoning_tokens ? [{ reasoning_tokens: body.reasoning_tokens }] : []),
   ]);
 }
 

@@ -12,6 +12,7 @@ export function countsOf(body: Measured): TokenCounts {
     cacheWriteTokens: countOf(body.cache_write_tokens),
     cacheWrite1hTokens: countOf(body.cache_write_1h_tokens),
     outputTokens: countOf(body.output_tokens),
+    reasoningTokens: countOf(body.reasoning_tokens),
     audioInputTokens: countOf(body.audio_input_tokens),
     audioOutputTokens: countOf(body.audio_output_tokens),
     images: countOf(body.images),
@@ -22,7 +23,7 @@ function countOf(tokens: number | undefined): bigint {
   return tokens === undefined ? 0n : BigInt(tokens);
 }
 
-/** Returns the counts of a stored run. Audio tokens and images are not stored, so they are priced as text and not at all. */
+/** Returns the counts of a stored run. Audio tokens and images are not stored, so they are priced as text and not at all; reasoning tokens as other output. */
 export function storedCounts(run: RunRow): TokenCounts {
   const cacheWrite1hTokens = run.cache_write_1h_tokens ?? 0n;
   return {

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { forEachName, labelDimensions, runDimensionNames } from '../../../contract/run-dimensions.ts';
+import { namedKinds } from '../../../kernel/cost-parts.ts';
 import type { Mark } from '../../../ledger/posting.ts';
 import {
   estimate,
@@ -32,6 +33,8 @@ export type RunStatus = (typeof runStatuses)[number];
 
 const partOf = (whole: string, more = '') =>
   Type.Integer({ ...tokens, description: `Part of \`${whole}\`${more}.` });
+const ofReasoning =
+  ', charged like other output. Told apart in `cost_parts` only: send it again when you complete a run';
 const ofAudio =
   ', for models with a separate audio price. Used to compute the cost and not stored: send it again when you complete a run';
 
@@ -50,6 +53,7 @@ const measured = {
   cache_write_tokens: Type.Optional(partOf('input_tokens')),
   ...serviceFields,
   output_tokens: Type.Optional(tokens),
+  reasoning_tokens: Type.Optional(partOf('output_tokens', ofReasoning)),
   audio_input_tokens: Type.Optional(partOf('input_tokens', ofAudio)),
   audio_output_tokens: Type.Optional(partOf('output_tokens', ofAudio)),
   images: Type.Optional(images),
@@ -119,6 +123,18 @@ const postingMarks = [
 const priceSources = ['price', 'default_rates', 'none'] as const;
 type PriceSource = (typeof priceSources)[number];
 
+export const CostPartView = closed({
+  kind: Type.String({
+    description:
+      `${namedKinds.map((name) => `\`${name}\``).join(', ')}, or \`unit:<name>\` of a unit of the price. \`unsplit\`: the cost was ` +
+      'given, or posted as held.',
+    examples: ['cached_input'],
+  }),
+  quantity: Type.Integer({ description: 'Tokens, units or calls. 0 if the kind has none.' }),
+  cost_usd: Type.String({ description: 'Negative for a correction that reduced the cost.' }),
+});
+export type CostPartView = Static<typeof CostPartView>;
+
 export const RunView = closed({
   id,
   external_id: nullable(Type.String()),
@@ -152,6 +168,12 @@ export const RunView = closed({
     }),
   ),
   adjustment_usd: Type.String({ description: 'Sum of all adjustments.' }),
+  cost_parts: nullable(
+    Type.Array(CostPartView, {
+      description:
+        'The cost by kind of usage; sums to `cost_usd` and `adjustment_usd`. Null in lists, and for a run without a cost.',
+    }),
+  ),
   uncovered_usd: Type.String({ description: "The amount that the customer's credits did not cover." }),
   value_usd: nullable(Type.String()),
   latency_ms: nullable(Type.Integer()),

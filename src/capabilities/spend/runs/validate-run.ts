@@ -95,8 +95,12 @@ function addTokenErrors(errors: FieldError[], body: Measured): void {
     const message = 'The sum of cached, cache-write and audio tokens must not exceed `input_tokens`.';
     add(errors, largestOf(body), 'out_of_range', message);
   }
-  if ((body.audio_output_tokens ?? 0) > (body.output_tokens ?? 0)) {
+  const { output_tokens = 0, audio_output_tokens = 0, reasoning_tokens = 0 } = body;
+  if (audio_output_tokens > output_tokens) {
     add(errors, 'audio_output_tokens', 'out_of_range', 'Must not exceed `output_tokens`.');
+  } else if (reasoning_tokens + audio_output_tokens > output_tokens) {
+    const message = 'The sum of reasoning and audio tokens must not exceed `output_tokens`.';
+    add(errors, 'reasoning_tokens', 'out_of_range', message);
   }
 }
 

@@ -1,13 +1,28 @@
 /** The API representation of a run. */
+import {
+  type CostParts,
+  inKindOrder,
+  kindOfCode,
+  nanosOfParts,
+  unsplitCode,
+} from '../../../kernel/cost-parts.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
+import type { Posted } from '../../../ledger/posting.ts';
+import type { Queryable } from '../../../platform/db/database.ts';
 import { isoInstant } from '../../../platform/time/iso-instant.ts';
 import { isDefaultRates } from '../unpriced-models/index.ts';
-import type { RunRow } from './queries.ts';
-import type { RunView } from './schema.ts';
+import { postedRow, type RunDraft, type RunRow, readPaid } from './queries.ts';
+import type { CostPartView, RunView } from './schema.ts';
 
-/** `hold` is the open hold of a running run. */
-export function viewRun(run: RunRow, hold?: Hold | null): RunView {
+interface ViewOptions {
+  /** The open hold of a running run. */
+  readonly hold?: Hold | null | undefined;
+  /** The sum of the entries of the run by kind. Left out in lists, which would read all entries. */
+  readonly parts?: CostParts | undefined;
+}
+
+export function viewRun(run: RunRow, { hold, parts }: ViewOptions = {}): RunView {
   return {
     id: run.id,
     external_id: run.external_id,
@@ -38,6 +53,10 @@ export function viewRun(run: RunRow, hold?: Hold | null): RunView {
     units: run.units ?? {},
     cost_usd: run.cost_nanos === null ? null : formatUsd(run.cost_nanos),
     adjustment_usd: formatUsd(run.adjusted_nanos),
+    cost_parts:
+      run.cost_nanos === null || parts === undefined
+        ? null
+        : viewParts(parts, run.cost_nanos + run.adjusted_nanos),
     uncovered_usd: formatUsd(run.uncovered_nanos),
     value_usd: run.value_nanos === null ? null : formatUsd(run.value_nanos),
     latency_ms: run.latency_ms === null ? null : Number(run.latency_ms),
@@ -58,6 +77,27 @@ export function viewRun(run: RunRow, hold?: Hold | null): RunView {
     charged_at: isoInstant(run.charged_at.getTime()),
     created_at: isoInstant(run.created_at.getTime()),
   };
+}
+
+/** Views a run as its charge has left it. */
+export function viewPosted(posted: Posted<RunDraft>, hold?: Hold | null): RunView {
+  return viewRun(postedRow(posted), { hold, parts: posted.posting.parts });
+}
+
+/** Views a run that is stored, with its parts. */
+export async function viewStored(db: Queryable, run: RunRow, hold?: Hold): Promise<RunView> {
+  const parts = run.cost_nanos === null ? undefined : (await readPaid(db, run.org_id, run.id)).parts;
+  return viewRun(run, { hold, parts });
+}
+
+function viewParts(parts: CostParts, nanos: bigint): CostPartView[] {
+  const unsplit = nanos - nanosOfParts(parts);
+  const rest = unsplit === 0n ? [] : [{ code: unsplitCode, quantity: 0n, nanos: unsplit }];
+  return [...inKindOrder(parts), ...rest].map((part) => ({
+    kind: kindOfCode(part.code),
+    quantity: Number(part.quantity),
+    cost_usd: formatUsd(part.nanos),
+  }));
 }
 
 /** Returns true if the model of the run had no price, and the run was not repriced since. */

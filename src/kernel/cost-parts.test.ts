@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import {
+  type CostPart,
+  codeOfUnit,
+  kindOfCode,
+  namedKinds,
+  negatedParts,
+  readParts,
+  requestedCode,
+  sumOfParts,
+  unsplitCode,
+  writeParts,
+} from './cost-parts.ts';
+
+const parts: readonly CostPart[] = [
+  { code: 'i', quantity: 1_000n, nanos: 3_000_000n },
+  { code: codeOfUnit('tool:look/up.9'), quantity: -2n, nanos: -7n },
+  { code: 'j', quantity: 1n, nanos: -5n },
+];
+
+test('parts are read as they were written, and lists are joined as texts', () => {
+  expect(writeParts(parts)).toBe('1000:3000000i;-2:-7u:tool:look/up.9;1:-5j;');
+  expect(readParts(writeParts(parts))).toEqual(parts);
+  expect(readParts(writeParts(parts) + writeParts(parts))).toEqual([...parts, ...parts]);
+  expect(readParts('')).toEqual([]);
+});
+
+test('a sum has each kind once, without those that cancel out', () => {
+  const [input, unit, adjustment] = parts as [CostPart, CostPart, CostPart];
+  expect(sumOfParts(parts, [input, adjustment], negatedParts([unit]))).toEqual([
+    { code: 'i', quantity: 2_000n, nanos: 6_000_000n },
+    { code: 'j', quantity: 2n, nanos: -10n },
+  ]);
+});
+
+test('every kind on the wire has a code, and no other text', () => {
+  for (const kind of [...namedKinds, 'unit:web_search', 'unit:input']) {
+    expect(kindOfCode(requestedCode(kind) ?? '')).toBe(kind);
+  }
+  expect(requestedCode('unsplit')).toBe(unsplitCode);
+  for (const kind of ['', 'i', 'unit:', 'web_search', 'toString', 'Input']) {
+    expect(requestedCode(kind)).toBeUndefined();
+  }
+});
