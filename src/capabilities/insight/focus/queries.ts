@@ -106,6 +106,8 @@ function correctedValue(one: GroupBy, params: Params): string {
       return `coalesce(${one.name}, '')`;
     case 'tag':
       return `coalesce(tags ->> ${params.add(one.name, 'text')}, '')`;
+    case 'part':
+      return 'split.code';
     case 'span':
       return `width_bucket(charged_at, ${params.addList(one.startsMs, (ms) => new Date(ms), 'timestamptz')})`;
   }

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { type UsageDimension, usageDimensions } from '../../../contract/run-dimensions.ts';
 import { tagPrefix } from '../../../kernel/limits.ts';
 import { choice, closed, timestamp } from '../../../platform/http/routes/schemas.ts';
-import { spans, usageConditions } from '../usage/index.ts';
+import { runConditions, spans } from '../usage/index.ts';
 
 /** Dimensions that every row is grouped by, and the status, which the ledger's corrections do not have. */
 const notGroupedBy: readonly UsageDimension[] = ['provider', 'model', 'status'];
@@ -37,7 +37,7 @@ export const FocusQuery = closed({
       description: 'Exclusive; rounded up to 15 minutes. At most 366 days after `from`. Default: now.',
     }),
   ),
-  ...usageConditions,
+  ...runConditions,
   format: Type.Optional(choice(focusFormats, 'Default: csv.')),
 });
 export type FocusQuery = Static<typeof FocusQuery>;

@@ -3,7 +3,7 @@ export { csvRecord, safeText } from './csv.ts';
 export { fetchLines, findTimezone, sumUsage, type UsageGroup } from './queries.ts';
 export { usageRoutes } from './routes.ts';
 export { type GroupBy, Params, type RowsRequest, selectRows } from './rows.ts';
-export { spans, type UsageConditions, usageConditions } from './schema.ts';
+export { runConditions, spans, type UsageConditions } from './schema.ts';
 export {
   createSpooledExports,
   type ExportParts,

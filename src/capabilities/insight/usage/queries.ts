@@ -1,7 +1,16 @@
 import { type Histogram, mergeInto, readInto } from '../../../kernel/latency-histogram.ts';
 import type { TimeRange } from '../../../kernel/rollup-parts.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import { isTimeOnly, type Measure, measures, Params, type RowsRequest, selectRows } from './rows.ts';
+import {
+  isByKind,
+  isTimeOnly,
+  type Measure,
+  measures,
+  Params,
+  quantity,
+  type RowsRequest,
+  selectRows,
+} from './rows.ts';
 import type { ExportParts, TakeLines } from './spooled-exports.ts';
 
 /** A time range, with the grouping in it. */
@@ -29,6 +38,8 @@ export interface UsageRequest extends GroupsRequest {
 export type Measures = Readonly<Record<Measure, string>>;
 
 export interface GroupSums extends Measures {
+  /** Null unless the usage is split by kind. */
+  readonly quantity: string | null;
   /** Empty unless latencies were requested. */
   readonly latencies: Histogram;
 }
@@ -78,6 +89,7 @@ function groupsSql(wanted: GroupsRequest, params: Params, name = 'groups'): Grou
   const usedSides = sides.slice(0, rows.length);
   const columns = usedSides.flatMap((side) => [
     ...measures.map((name) => `coalesce(sum(${name}) FILTER (WHERE side = '${side}'), 0) AS ${side}_${name}`),
+    `sum(${quantity}) FILTER (WHERE side = '${side}') AS ${side}_${quantity}`,
     ...signs.map(
       ([name, sign]) =>
         `${latencies ? `string_agg(latencies, ''::bytea) FILTER (WHERE side = '${side}' AND sign = ${sign})` : 'NULL::bytea'} AS ${side}_${name}`,
@@ -88,7 +100,10 @@ function groupsSql(wanted: GroupsRequest, params: Params, name = 'groups'): Grou
     sides: usedSides,
     // Omits groups whose sums are zero: if a day is only partly in the range, the subtracted buckets may be all of its
     // usage.
-    present: values.length === 0 ? 'true' : '(now_runs <> 0 OR now_usd_nanos <> 0)',
+    present:
+      values.length === 0
+        ? 'true'
+        : '(now_runs <> 0 OR now_usd_nanos <> 0 OR coalesce(now_quantity, 0) <> 0)',
     order: [
       ...values.flatMap((sql, index) => (isSpan(index) ? [{ sql, type: 'int8' }] : [])),
       { sql: '-now_usd_nanos', type: 'numeric' },
@@ -119,7 +134,7 @@ export async function readGroups(
   const columns = [
     ...values.map((one) => `${one}::text`),
     ...usedSides.flatMap((side) => [
-      ...measures.map((name) => `${side}_${name}::text`),
+      ...[...measures, quantity].map((name) => `${side}_${name}::text`),
       ...signs.map(([name]) => `encode(${side}_${name}, 'hex')`),
     ]),
   ];
@@ -150,6 +165,7 @@ export async function fetchLines(
 
 export const zeroSums: GroupSums = {
   ...(Object.fromEntries(measures.map((name) => [name, '0'])) as Measures),
+  quantity: null,
   latencies: new Map(),
 };
 
@@ -160,6 +176,7 @@ export function parseGroup(line: string, { groupBy, before }: GroupsRequest): Us
   const next = () => cells[at++] ?? null;
   const sums = (): GroupSums => ({
     ...(Object.fromEntries(measures.map((name) => [name, next()])) as Measures),
+    quantity: next(),
     latencies: histogramOf(bytesIn(next()), bytesIn(next())),
   });
   return {
@@ -190,28 +207,31 @@ export async function sumUsage(db: Queryable, request: UsageRequest): Promise<Su
   const all = { ...request, groupBy: [], before: before && { ...before, groupBy: [] } };
   const everything = groupsSql(all, params, 'everything');
   // With `within`, the total is summed from its own rows, which are few unless there are filters. Otherwise it is
-  // summed from the groups, so that their rows are not read twice; latencies without filters still come from few rows.
-  const from = within === undefined ? 'groups' : 'everything';
-  const latenciesFrom = within === undefined && !isTimeOnly(all) ? 'groups' : 'everything';
+  // summed from the groups, so that their rows are not read twice; latencies without filters still come from few rows. Groups by kind
+  // have no runs to sum.
+  const areWhole = within === undefined && !isByKind(request.groupBy);
+  const from = areWhole ? 'groups' : 'everything';
+  const latenciesFrom = areWhole && !isTimeOnly(all) ? 'groups' : 'everything';
   const ordered = order.map((one) => one.sql).join(', ');
   const following =
     after === undefined
       ? ''
       : `AND (${ordered}) > (${order.map(({ type }, index) => params.add(after[index], type)).join(', ')})`;
   const sums = usedSides.flatMap((side) => measures.map((name) => `${side}_${name}`));
+  const quantities = usedSides.map((side) => `${side}_${quantity}`);
   const bytes = usedSides.flatMap((side) => signs.map(([name]) => `${side}_${name}`));
   const found = await db.query<Found>(
     `WITH ${sql}, ${everything.sql}, page AS (
        SELECT *, row_number() OVER (ORDER BY ${ordered}) AS place
          FROM groups WHERE ${present} ${following} ORDER BY ${ordered} LIMIT ${params.add(request.limit, 'int8')}
      ), counted AS (
-       SELECT ${within === undefined ? '(SELECT count(*) FROM groups) = (SELECT count(*) FROM page)' : 'false'} AS complete
+       SELECT ${areWhole ? '(SELECT count(*) FROM groups) = (SELECT count(*) FROM page)' : 'false'} AS complete
      ), total AS (
-       SELECT ${sums.map((name) => `coalesce(sum(${name}), 0)::text AS total_${name}`).join(', ')} FROM ${from}
+       SELECT ${[...sums.map((name) => `coalesce(sum(${name}), 0)::text AS total_${name}`), ...quantities.map((name) => `sum(${name})::text AS total_${name}`)].join(', ')} FROM ${from}
      )
      SELECT ARRAY[${values.map((one) => `${one}::text`).join(', ')}]::text[] AS values, place, complete,
             ARRAY[${order.map((one) => `(${one.sql})::text`).join(', ')}] AS rank, total.*,
-            ${[...sums.map((name) => `${name}::text`), ...bytes].join(', ')},
+            ${[...[...sums, ...quantities].map((name) => `${name}::text`), ...bytes].join(', ')},
             ${bytes.map((name) => `CASE WHEN NOT complete AND coalesce(place, 1) = 1 THEN (SELECT string_agg(${name}, ''::bytea) FROM ${latenciesFrom}) END AS total_${name}`).join(', ')}
        FROM counted CROSS JOIN total LEFT JOIN page ON true ORDER BY place`,
     params.values,
@@ -236,6 +256,7 @@ function groupOf(row: Found | undefined, prefix: '' | 'total_'): UsageGroup {
     const bytes = signs.map(([name]) => (cell(name) ?? null) as Uint8Array | null);
     return {
       ...(Object.fromEntries(measures.map((name) => [name, cell(name) ?? '0'])) as Measures),
+      quantity: (cell(quantity) ?? null) as string | null,
       latencies: histogramOf(bytes[0] ?? null, bytes[1] ?? null),
     };
   };

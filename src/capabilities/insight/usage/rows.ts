@@ -8,6 +8,8 @@ import type { UsageSpan } from './schema.ts';
 export type GroupBy =
   | ({ readonly kind: 'field'; readonly name: UsageDimension } & AmongValues)
   | ({ readonly kind: 'tag'; readonly name: string } & AmongValues)
+  /** By kind of usage: the cost of a row belongs to several groups. */
+  | ({ readonly kind: 'part'; readonly name: 'kind' } & AmongValues)
   | { readonly kind: 'span'; readonly name: UsageSpan; readonly startsMs: readonly number[] };
 
 interface AmongValues {
@@ -27,6 +29,8 @@ export interface RowsRequest {
   readonly tags?: string | undefined;
   /** Names of tags that the runs must not have. */
   readonly withoutTags?: readonly string[];
+  /** Code of the kind of usage whose cost counts. */
+  readonly part?: string | undefined;
   readonly groupBy: readonly GroupBy[];
 }
 
@@ -36,6 +40,8 @@ export interface RowsRequest {
 const columnMeasures = usageMeasures.filter((name) => name !== 'requests' && name !== 'latency_ms');
 export type Measure = 'runs' | 'failed_runs' | (typeof columnMeasures)[number];
 export const measures: readonly Measure[] = ['runs', 'failed_runs', ...columnMeasures];
+/** Null unless the rows are split by kind of usage. Such rows have no other measures but their cost. */
+export const quantity = 'quantity';
 
 interface Source {
   readonly table: string;
@@ -66,15 +72,24 @@ export class Params {
 }
 
 /**
- * Selects for each row the values of the groupings as v0, v1, the measures, `latencies`, and `sign`, which is -1 for
+ * Selects for each row the values of the groupings as v0, v1, the measures, `quantity`, `latencies`, and `sign`, which is -1 for
  * rows that are subtracted.
  */
 export function selectRows(wanted: RowsRequest, params: Params): string {
   const within = conditionsOf(wanted, params);
+  const bySplit = isSplit(wanted);
+  const splitCost =
+    ' CROSS JOIN LATERAL cost_parts(found.parts, found.usd_nanos) AS split' +
+    (wanted.part === undefined ? '' : ` WHERE split.code = ${params.add(wanted.part, 'text')}`);
   const select = ({ table, column, failedRuns }: Source, parts: readonly PlacedPart[]) => {
     const values = wanted.groupBy.map((one, index) => `${groupedValue(one, index, params)} AS v${index}`);
     const columns: Partial<Record<Measure, string>> = { runs: 'requests', failed_runs: failedRuns };
-    const sums = measures.map((name) => `part.sign * ${columns[name] ?? name} AS ${name}`);
+    const sums = bySplit
+      ? measures.map((name) => `${name === 'usd_nanos' ? 'part.sign * split.nanos' : '0'} AS ${name}`)
+      : measures.map((name) => `part.sign * ${columns[name] ?? name} AS ${name}`);
+    const rest = bySplit
+      ? ['part.sign * split.quantity AS quantity', `''::bytea AS latencies`]
+      : ['NULL::numeric AS quantity', 'latencies'];
     const lists = [
       params.addList(parts, ({ fromMs }) => new Date(fromMs), 'timestamptz'),
       params.addList(parts, ({ toMs }) => new Date(toMs), 'timestamptz'),
@@ -83,9 +98,9 @@ export function selectRows(wanted: RowsRequest, params: Params): string {
     ];
     const names = ['starts_at', 'ends_at', 'sign', ...wanted.groupBy.map((_, index) => `n${index}`)];
     // OFFSET 0 forces an index lookup for each part instead of a scan of all rows.
-    return `SELECT ${[...values, ...sums, 'latencies', 'part.sign'].join(', ')}
+    return `SELECT ${[...values, ...sums, ...rest, 'part.sign'].join(', ')}
        FROM unnest(${lists.join(', ')}) AS part(${names.join(', ')})
-      CROSS JOIN LATERAL (SELECT * FROM ${table} ${within(column, 'part.starts_at', 'part.ends_at')} OFFSET 0) AS found`;
+      CROSS JOIN LATERAL (SELECT * FROM ${table} ${within(column, 'part.starts_at', 'part.ends_at')} OFFSET 0) AS found${bySplit ? splitCost : ''}`;
   };
   if (isTimeOnly(wanted)) {
     return select(
@@ -108,8 +123,17 @@ export function isTimeOnly({ filters, tags, withoutTags = [], groupBy }: RowsReq
     tags === undefined &&
     withoutTags.length === 0 &&
     Object.keys(filters).length === 0 &&
-    groupBy.every(({ kind }) => kind === 'span')
+    groupBy.every(({ kind }) => kind === 'span' || kind === 'part')
   );
+}
+
+/** Returns whether the cost of each row is split by kind of usage. */
+export function isSplit({ part, groupBy }: Pick<RowsRequest, 'part' | 'groupBy'>): boolean {
+  return part !== undefined || isByKind(groupBy);
+}
+
+export function isByKind(groupBy: readonly GroupBy[]): boolean {
+  return groupBy.some(({ kind }) => kind === 'part');
 }
 
 interface PlacedPart extends RollupPart {
@@ -142,10 +166,21 @@ function groupedValue(one: GroupBy, index: number, params: Params): string {
   if (one.kind === 'span') {
     return `part.n${index}`;
   }
-  const value = one.kind === 'field' ? one.name : tagValue(one.name, params);
+  const value = groupedColumn(one, params);
   return one.among === undefined
     ? value
     : `CASE WHEN ${value} = '' THEN 0 ELSE coalesce(array_position(${params.add(one.among, 'text[]')}, ${value}), -1) END`;
+}
+
+function groupedColumn(one: Exclude<GroupBy, { kind: 'span' }>, params: Params): string {
+  switch (one.kind) {
+    case 'field':
+      return one.name;
+    case 'tag':
+      return tagValue(one.name, params);
+    case 'part':
+      return 'split.code';
+  }
 }
 
 function tagValue(name: string, params: Params): string {

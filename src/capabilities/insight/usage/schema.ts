@@ -5,6 +5,7 @@ import {
   type UsageDimension,
   usageDimensions,
 } from '../../../contract/run-dimensions.ts';
+import { namedKinds } from '../../../kernel/cost-parts.ts';
 import { tagPrefix } from '../../../kernel/limits.ts';
 import { label, tagCondition } from '../../../ledger/scope.ts';
 import { unsetParameter } from '../../../ledger/unset-fields.ts';
@@ -15,7 +16,7 @@ import { finishedStatuses } from '../../spend/runs/index.ts';
 export const spans = ['hour', 'day', 'month'] as const;
 export type UsageSpan = (typeof spans)[number];
 
-export const dimensions: readonly string[] = [...usageDimensions, `${tagPrefix}<name>`, ...spans];
+export const dimensions: readonly string[] = [...usageDimensions, 'kind', `${tagPrefix}<name>`, ...spans];
 export const dimensionsMax = 2;
 
 export const usageFormats = ['json', 'csv', 'ndjson'] as const;
@@ -26,7 +27,7 @@ export const optionalDimensions: readonly UsageDimension[] = usageDimensions.fil
 );
 
 /** Conditions of the runs that count. */
-export const usageConditions = {
+export const runConditions = {
   ...forEachName(usageDimensions, Type.Optional(label)),
   status: Type.Optional(
     choice(
@@ -36,6 +37,18 @@ export const usageConditions = {
   ),
   tag: Type.Optional(tagCondition),
   without: unsetParameter(optionalDimensions),
+};
+export const usageConditions = {
+  ...runConditions,
+  kind: Type.Optional(
+    Type.String({
+      ...label,
+      description:
+        `Only the cost of one kind of usage: ${namedKinds.join(', ')} or unit:<name>. Rows by kind have the cost and the quantity of the ` +
+        'kind; their other figures are 0.',
+      examples: ['cached_input'],
+    }),
+  ),
 };
 const UsageConditions = closed(usageConditions);
 export type UsageConditions = Static<typeof UsageConditions>;
@@ -110,6 +123,12 @@ const sums = {
   latency_p90_ms: nullable(Type.Integer()),
   latency_p95_ms: nullable(Type.Integer()),
   latency_p99_ms: nullable(Type.Integer()),
+  cache_savings_usd: Type.String({
+    description: 'By how much more the cached input tokens would have cost as other input.',
+  }),
+  quantity: nullable(
+    Type.Integer({ description: 'Tokens, units or calls. Null unless grouped or filtered by kind.' }),
+  ),
 };
 const UsageSums = closed(sums);
 export type UsageSums = Static<typeof UsageSums>;
@@ -132,6 +151,7 @@ export const UsageRow = closed({
     usageDimensions,
     Type.Optional(nullable(Type.String({ description: 'Null: the runs have no value.' }))),
   ),
+  kind: Type.Optional(Type.String({ description: 'The kind of usage, if grouped by it.' })),
   tags: Type.Optional(
     Type.Record(Type.String(), nullable(Type.String()), {
       description:

@@ -20,7 +20,7 @@ export const UsageSeriesQuery = closed({
     Type.String({
       minLength: 1,
       maxLength: 200,
-      description: `One of ${[...usageDimensions, `${tagPrefix}<name>`].join(', ')}. Default: one series of all runs.`,
+      description: `One of ${[...usageDimensions, 'kind', `${tagPrefix}<name>`].join(', ')}. Default: one series of all runs.`,
       examples: ['model'],
     }),
   ),
@@ -47,6 +47,7 @@ const point = {
   output_tokens: Type.Integer(),
   cost_usd: Type.String({ description: 'Including later corrections.' }),
   value_usd: Type.String(),
+  cache_savings_usd: Type.String(),
   latency_p95_ms: Type.Optional(
     nullable(Type.Integer({ description: 'Only if requested. Null if no run has a latency.' })),
   ),

@@ -6,7 +6,7 @@ import type { GroupBy, RowsRequest } from './rows.ts';
 import { defaultTop, pointsMax, type UsageSeriesQuery, type UsageSeriesView } from './series-schema.ts';
 import { spanLabel, spanStarts } from './time-spans.ts';
 import { conditionsOf, parseDimension, usageRange, viewRange } from './usage.ts';
-import { viewSums } from './view.ts';
+import { shownValue, viewSums } from './view.ts';
 
 type Series = UsageSeriesView['series'][number];
 type Point = NonNullable<Series['points'][number]>;
@@ -52,7 +52,7 @@ export async function readUsageSeries(
     grouping === undefined
       ? [seriesOf('all', undefined)]
       : [
-          ...values.map((value, index) => seriesOf('value', index + 1, value)),
+          ...values.map((value, index) => seriesOf('value', index + 1, shownValue(grouping, value))),
           seriesOf('other', -1),
           seriesOf('unset', 0),
         ];
@@ -107,6 +107,7 @@ function pointsOf(groups: readonly RankedGroup[], length: number, latency: boole
       output_tokens: sums.output_tokens,
       cost_usd: sums.cost_usd,
       value_usd: sums.value_usd,
+      cache_savings_usd: sums.cache_savings_usd,
       ...(latency && { latency_p95_ms: sums.latency_p95_ms }),
     };
   }

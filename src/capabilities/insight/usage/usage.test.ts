@@ -68,6 +68,8 @@ describe('sums', () => {
       latency_p90_ms: null,
       latency_p95_ms: null,
       latency_p99_ms: null,
+      cache_savings_usd: '0',
+      quantity: null,
     };
     const { json } = await usage(org, '');
     expect(json).toEqual({
@@ -104,6 +106,8 @@ describe('sums', () => {
       latency_p90_ms: null,
       latency_p95_ms: null,
       latency_p99_ms: null,
+      cache_savings_usd: '0',
+      quantity: null,
     };
     const w = {
       ...untimed,
@@ -741,11 +745,12 @@ describe('exported', () => {
     expect([status, headers['content-type']]).toEqual([200, types.csv]);
     const sums =
       'runs,failed_runs,failure_rate,input_tokens,cached_input_tokens,cache_write_tokens,output_tokens,cost_usd,' +
-      'value_usd,return_usd,return_ratio,latency_p50_ms,latency_p90_ms,latency_p95_ms,latency_p99_ms';
+      'value_usd,return_usd,return_ratio,latency_p50_ms,latency_p90_ms,latency_p95_ms,latency_p99_ms,' +
+      'cache_savings_usd,quantity';
     expect(text.split('\r\n')).toEqual([
       `workflow,tag:env,${sums}`,
-      `'=1+1,"a ""b"", c",1,0,0,0,0,0,0,2.5,1,-1.5,-0.6,,,,`,
-      ',,1,1,1,3,0,0,0,1,0,-1,-1,1,1,1,1',
+      `'=1+1,"a ""b"", c",1,0,0,0,0,0,0,2.5,1,-1.5,-0.6,,,,,0,`,
+      ',,1,1,1,3,0,0,0,1,0,-1,-1,1,1,1,1,0,',
       '',
     ]);
     const starts = ['=', '+', '-', '@', '\t', '\r', '\n', '\uff1d', '\uff0b', '\uff0d', '\uff20'];
@@ -761,7 +766,7 @@ describe('exported', () => {
     const change = 'change_runs,change_runs_ratio,change_cost_usd,change_cost_ratio';
     const [names, values] = compared.text.split('\r\n');
     expect(names).toBe(`${sums},${before.join()},${change}`);
-    expect(values?.split(',')).toHaveLength(34);
+    expect(values?.split(',')).toHaveLength(38);
     // A response without rows consists of the header.
     expect((await usage(org, '?model=nobody&group_by=model&format=csv')).text).toBe(`model,${sums}\r\n`);
   });

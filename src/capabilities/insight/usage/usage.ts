@@ -2,6 +2,7 @@
 
 import { invalidField } from '../../../contract/api-error.ts';
 import { usageDimensions } from '../../../contract/run-dimensions.ts';
+import { namedKinds, requestedCode } from '../../../kernel/cost-parts.ts';
 import { tagPrefix } from '../../../kernel/limits.ts';
 import { bucketMs, dayMs, type TimeRange } from '../../../kernel/rollup-parts.ts';
 import { calendarWindow } from '../../../kernel/windows.ts';
@@ -65,7 +66,7 @@ export async function planUsage(
 /** Returns the conditions on runs that the query states. */
 export function conditionsOf(
   query: UsageConditions,
-): Pick<RowsRequest, 'filters' | 'tags'> & Required<Pick<RowsRequest, 'withoutTags'>> {
+): Pick<RowsRequest, 'filters' | 'tags' | 'part'> & Required<Pick<RowsRequest, 'withoutTags'>> {
   const unset = parseUnset(query.without, optionalDimensions, query);
   const filters = usageDimensions.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]]));
   return {
@@ -73,7 +74,17 @@ export function conditionsOf(
     filters: Object.fromEntries([...filters, ...unset.fields.map((name) => [name, ''])]),
     tags: query.tag === undefined ? undefined : tagsWith(query.tag),
     withoutTags: unset.tags,
+    part: query.kind === undefined ? undefined : partOf(query.kind),
   };
+}
+
+function partOf(kind: string): string {
+  const code = requestedCode(kind);
+  if (code === undefined) {
+    const message = `Must be one of ${namedKinds.join(', ')} or unit:<name>.`;
+    throw invalidField('kind', 'invalid_value', message);
+  }
+  return code;
 }
 
 export async function readUsage(
@@ -136,6 +147,9 @@ export function parseDimension(text: string): RequestedGroupBy | undefined {
   }
   if (span !== undefined) {
     return { kind: 'span', name: span };
+  }
+  if (text === 'kind') {
+    return { kind: 'part', name: text };
   }
   const name = text.startsWith(tagPrefix) ? text.slice(tagPrefix.length) : '';
   return name === '' ? undefined : { kind: 'tag', name };

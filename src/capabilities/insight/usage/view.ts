@@ -1,4 +1,5 @@
 /** Formats usage sums for responses. */
+import { kindOfCode } from '../../../kernel/cost-parts.ts';
 import { percentiles } from '../../../kernel/latency-histogram.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import type { GroupSums, UsageGroup } from './queries.ts';
@@ -14,7 +15,7 @@ export function viewGroup(group: UsageGroup, groupBy: readonly GroupBy[], timezo
     if (one.kind === 'span') {
       values[one.name] = spanLabel(one.name, timezone, one.startsMs[Number(value) - 1] ?? 0);
     } else {
-      (one.kind === 'tag' ? tags : values)[one.name] = value === '' ? null : value;
+      (one.kind === 'tag' ? tags : values)[one.name] = shownValue(one, value);
     }
   }
   return {
@@ -22,6 +23,14 @@ export function viewGroup(group: UsageGroup, groupBy: readonly GroupBy[], timezo
     ...(groupBy.some(({ kind }) => kind === 'tag') && { tags }),
     ...viewCompared(group),
   };
+}
+
+/** Null: the runs have no value. */
+export function shownValue({ kind }: GroupBy, value: string): string | null {
+  if (kind === 'part') {
+    return kindOfCode(value);
+  }
+  return value === '' ? null : value;
 }
 
 export function viewCompared({ previous, ...sums }: GroupSums & Pick<UsageGroup, 'previous'>): UsageTotal {
@@ -52,6 +61,8 @@ export function viewSums(sums: GroupSums): UsageSums {
     latency_p90_ms: p90,
     latency_p95_ms: p95,
     latency_p99_ms: p99,
+    cache_savings_usd: formatUsd(BigInt(sums.cache_savings_nanos)),
+    quantity: sums.quantity === null ? null : Number(sums.quantity),
   };
 }
 
