@@ -303,6 +303,54 @@ export async function compareBucketTotals(
   };
 }
 
+/**
+ * Compares the cost and the quantity of each kind of usage, for whole days: of entries, days and totals with those of the buckets. Entries
+ * that retention has deleted have no parts, so their buckets are left out.
+ */
+export async function compareParts(
+  db: Queryable,
+  orgId: string,
+  { fromMs, toMs }: TimeRange,
+): Promise<Drift> {
+  // Differences in what is unsplit are differences in dollars, which are compared elsewhere.
+  const split = 'CROSS JOIN LATERAL cost_parts(parts, 0) AS split';
+  const within = (column: string) => `org_id = $1 AND ${column} >= $2 AND ${column} < $3`;
+  const isOpen = (bucket: string) => `${bucket} NOT IN (SELECT bucket FROM closed)`;
+  const sumsOf = (source: string, from: string, where: string) =>
+    `SELECT '${source}' AS source, split.code, sum(split.nanos) AS nanos, sum(split.quantity) AS quantity
+       FROM ${from} ${split} WHERE split.code <> '-' AND ${where} GROUP BY split.code`;
+  const sumOf = (measure: string, source: string) =>
+    `coalesce(sum(${measure}) FILTER (WHERE source = '${source}'), 0)`;
+  const apart = (measure: string) =>
+    [
+      ['entries', 'open_buckets'],
+      ['days', 'buckets'],
+      ['totals', 'buckets'],
+    ]
+      .map(([one = '', other = '']) => `abs(${sumOf(measure, one)} - ${sumOf(measure, other)})`)
+      .join(' + ');
+  const [row] = await db.query<{ nanos: string; quantity: string }>(
+    `WITH closed AS (
+       SELECT bucket FROM closed_balances WHERE source = 'entries' AND ${within('bucket')}
+     ), sums AS (
+       ${[
+         sumsOf('buckets', 'usage_rollups', within('bucket')),
+         sumsOf('days', 'usage_days', within('day')),
+         sumsOf('totals', 'usage_totals', within('bucket')),
+         sumsOf('open_buckets', 'usage_rollups', `${within('bucket')} AND ${isOpen('bucket')}`),
+         sumsOf(
+           'entries',
+           'ledger_entries',
+           `${within('charged_at')} AND ${isOpen(`date_bin('15 minutes', charged_at, '2000-01-01T00:00:00Z')`)}`,
+         ),
+       ].join(' UNION ALL ')}
+     ), kinds AS (SELECT ${apart('nanos')} AS nanos, ${apart('quantity')} AS quantity FROM sums GROUP BY code)
+     SELECT coalesce(sum(nanos), 0) AS nanos, coalesce(sum(quantity), 0) AS quantity FROM kinds`,
+    [orgId, new Date(fromMs), new Date(toMs)],
+  );
+  return { usd: BigInt(row?.nanos ?? 0), tokens: BigInt(row?.quantity ?? 0), requests: 0n, uncovered: 0n };
+}
+
 function plus(one: Drift, other: Drift): Drift {
   return Object.fromEntries(measures.map((measure) => [measure, one[measure] + other[measure]])) as Drift;
 }

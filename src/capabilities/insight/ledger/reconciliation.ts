@@ -26,6 +26,7 @@ import {
   addTotals,
   compareBucketTotals,
   compareDays,
+  compareParts,
   findBounds,
   findKinds,
   findTallies,
@@ -94,7 +95,11 @@ async function tryToReconcile(
       totals = addTotals(totals, await sumTotals(db, orgId, piece));
     });
     await inPieces(bounds, 'days', reportProgress, async (piece) => {
-      const drifts = [await compareDays(db, orgId, piece), await compareBucketTotals(db, orgId, piece)];
+      const drifts = [
+        await compareDays(db, orgId, piece),
+        await compareBucketTotals(db, orgId, piece),
+        await compareParts(db, orgId, piece),
+      ];
       totals = totals && drifts.reduce(addDrift, totals);
     });
   }

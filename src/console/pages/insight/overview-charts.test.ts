@@ -25,6 +25,7 @@ function perDay(known: readonly string[]): Parameters<typeof costsByModel>[0] {
       output_tokens: 1,
       cost_usd: String(of.reduce((sum, model) => sum + costOf(model), 0)),
       value_usd: '0',
+      cache_savings_usd: '0',
     })),
   });
   const others = known.slice(5);
