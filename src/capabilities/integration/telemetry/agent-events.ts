@@ -1,9 +1,8 @@
 /** Calls to models among log records: the events of Claude Code and Codex. */
 import { hash } from 'node:crypto';
 import { hasCalendarDate } from '../../../kernel/calendar-date.ts';
-import { type Attributes, countOf, labelsOf, names, tagsOf, textOf } from './attributes.ts';
+import { type Attributes, amountOf, countOf, labelsOf, names, tagsOf, textOf } from './attributes.ts';
 import type { CallTokens, ModelCall } from './model-call.ts';
-import { amountOf } from './spans.ts';
 import type { TelemetryRecord } from './telemetry-record.ts';
 
 /** Returns undefined for a record that is not a finished call. */
@@ -139,6 +138,7 @@ function tokens(
     input: Math.max(input, cached + cacheWrite),
     cached,
     cacheWrite,
+    cacheWrite1h: 0,
     output: Math.max(output, reasoning),
     reasoning,
     audioInput: 0,

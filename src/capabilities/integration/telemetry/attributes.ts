@@ -8,11 +8,12 @@ import { tokenNames } from './token-names.ts';
 export type AttributeValue = string | number | boolean;
 export type Attributes = ReadonlyMap<string, AttributeValue>;
 
-/** Names in order of preference: the current GenAI conventions, earlier ones, OpenInference, OpenLLMetry, the AI SDK. */
+/** Names in order of preference: the current GenAI conventions, earlier ones, OpenInference, OpenLLMetry, others. */
 export const names = {
   operation: ['gen_ai.operation.name', 'llm.request.type'],
   spanKind: ['openinference.span.kind'],
   frameworkKind: ['traceloop.span.kind'],
+  observationType: ['langfuse.observation.type'],
   /** The function of the AI SDK that a span is about, before its version 7. */
   sdkFunction: ['ai.operationId'],
   provider: [
@@ -30,13 +31,23 @@ export const names = {
     'embedding.model_name',
     'ai.model.id',
   ],
-  responseModel: ['gen_ai.response.model', 'llm.response.model', 'ai.response.model'],
+  responseModel: [
+    'gen_ai.response.model',
+    'llm.response.model',
+    'decision.response.model_name',
+    'ai.response.model',
+  ],
   responseId: ['gen_ai.response.id', 'ai.response.id'],
-  ...tokenNames,
-  cost: ['gen_ai.usage.cost', 'llm.cost.total', 'operation.cost'],
+  cost: ['gen_ai.usage.cost', 'llm.cost.total', 'operation.cost', 'gen_ai.cost.total_cost'],
+  /** Objects with counts or costs, as text. */
+  usageDetails: ['langfuse.observation.usage_details'],
+  costDetails: ['langfuse.observation.cost_details'],
+  usageObject: ['metadata.usage_object'],
+  providerMetadata: ['ai.response.providerMetadata'],
   serviceTier: [
     'openai.response.service_tier',
     'gen_ai.openai.response.service_tier',
+    'anthropic.response.service_tier',
     'openai.request.service_tier',
     'gen_ai.openai.request.service_tier',
   ],
@@ -77,7 +88,12 @@ const eventNames = [
 
 const tagPrefix = 'purser.tag.';
 const labelNames = labelDimensions.flatMap((name): readonly string[] => runDimensions[name].attributes);
-const read = new Set<string>([...Object.values(names).flat(), ...labelNames, ...eventNames]);
+const read = new Set<string>([
+  ...Object.values(names).flat(),
+  ...Object.values(tokenNames).flat(),
+  ...labelNames,
+  ...eventNames,
+]);
 
 export function isRead(name: string): boolean {
   return read.has(name) || name.startsWith(tagPrefix);
@@ -114,6 +130,12 @@ export function textOf(wanted: readonly string[], ...sources: readonly Attribute
 export function countOf(wanted: readonly string[], source: Attributes): number | undefined {
   const value = Number(attributeOf(wanted, source) ?? Number.NaN);
   return Number.isFinite(value) && value >= 0 ? Math.min(Math.ceil(value), tokensMax) : undefined;
+}
+
+/** Returns an amount of USD that is not negative. */
+export function amountOf(text: string | undefined): number | undefined {
+  const amount = text === undefined ? Number.NaN : Number(text);
+  return Number.isFinite(amount) && amount >= 0 ? amount : undefined;
 }
 
 export type Labels = Readonly<Partial<Record<LabelDimension, string>>>;

@@ -6,6 +6,7 @@ export const conventions = [
   'openinference',
   'openllmetry',
   'ai_sdk',
+  'langfuse',
   'claude_code',
   'codex',
 ] as const;
@@ -41,6 +42,8 @@ export interface CallTokens {
   readonly input: number;
   readonly cached: number;
   readonly cacheWrite: number;
+  /** The part of `cacheWrite` with a lifetime of an hour. */
+  readonly cacheWrite1h: number;
   /** Includes `reasoning`. */
   readonly output: number;
   readonly reasoning: number;

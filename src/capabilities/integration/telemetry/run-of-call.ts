@@ -48,11 +48,20 @@ export function runOfCall(
   };
 }
 
-function tokenFields({ input, cached, cacheWrite, output, audioInput, audioOutput }: CallTokens) {
+function tokenFields({
+  input,
+  cached,
+  cacheWrite,
+  cacheWrite1h,
+  output,
+  audioInput,
+  audioOutput,
+}: CallTokens) {
   return {
     input_tokens: Math.min(input, tokensMax),
     cached_input_tokens: cached,
-    cache_write_tokens: cacheWrite,
+    cache_write_tokens: cacheWrite - cacheWrite1h,
+    ...(cacheWrite1h > 0 && { cache_write_1h_tokens: cacheWrite1h }),
     output_tokens: Math.min(output, tokensMax),
     ...(audioInput > 0 && { audio_input_tokens: audioInput }),
     ...(audioOutput > 0 && { audio_output_tokens: audioOutput }),

@@ -1,13 +1,22 @@
 /**
- * Calls to models among spans: the GenAI semantic conventions (current and earlier ones), OpenInference, OpenLLMetry and the AI SDK. Spans of
+ * Calls to models among spans: the GenAI semantic conventions (current and earlier ones), OpenInference, OpenLLMetry, the AI SDK and Langfuse. Spans of
  * agents, chains, tools and workflows are not calls, although some repeat the usage of the calls inside them.
  */
-import { countOf, labelsOf, names, tagsOf, textOf } from './attributes.ts';
-import type { CallLabels, CallTokens, Convention, ModelCall } from './model-call.ts';
+import { amountOf, countOf, labelsOf, names, tagsOf, textOf } from './attributes.ts';
+import type { CallLabels, Convention, ModelCall } from './model-call.ts';
 import type { TelemetryRecord } from './telemetry-record.ts';
+import { tokenNames } from './token-names.ts';
+import { costDetailsOf, tokensOf } from './tokens.ts';
 
-/** `gen_ai.operation.name` and `llm.request.type` of calls. */
+/** `gen_ai.operation.name` and `llm.request.type` of calls: those of the conventions, and the functions of LiteLLM. */
 const callOperations = new Set([
+  'acompletion',
+  'aembedding',
+  'aimage_generation',
+  'anthropic_messages',
+  'arerank',
+  'aresponses',
+  'atext_completion',
   'chat',
   'completion',
   'embedding',
@@ -20,7 +29,9 @@ const callOperations = new Set([
   'text_completion',
 ]);
 /** `openinference.span.kind` of calls. */
-const callKinds = new Set(['LLM', 'EMBEDDING']);
+const callKinds = new Set(['LLM', 'EMBEDDING', 'DECISION']);
+/** `langfuse.observation.type` of calls. */
+const callObservations = new Set(['generation', 'embedding']);
 
 /** `ai.operationId` of calls, such as `ai.generateText.doGenerate`: the spans around them repeat their usage. */
 const sdkCall = /^ai\.\w+\.do[A-Z]\w*$/;
@@ -58,8 +69,8 @@ export function callOfSpan(
     isFailed: span.isError || textOf(names.errorType, attributes) !== undefined,
     startMs: span.startMs,
     endMs: span.endMs,
-    usage: tokensOf(span),
-    statedCost: amountOf(textOf(names.cost, attributes)),
+    usage: tokensOf(attributes),
+    statedCost: amountOf(textOf(names.cost, attributes)) ?? costDetailsOf(attributes),
     serviceTier: textOf(names.serviceTier, attributes),
     labels: callLabels(span),
   };
@@ -78,6 +89,10 @@ function conventionOf({ attributes, scopeName }: TelemetryRecord): Convention | 
   if (textOf(names.frameworkKind, attributes) !== undefined) {
     return undefined;
   }
+  const observation = textOf(names.observationType, attributes);
+  if (observation !== undefined) {
+    return callObservations.has(observation) ? 'langfuse' : undefined;
+  }
   const sdkFunction = textOf(names.sdkFunction, attributes);
   if (sdkFunction !== undefined) {
     return sdkCall.test(sdkFunction) ? 'ai_sdk' : undefined;
@@ -87,40 +102,8 @@ function conventionOf({ attributes, scopeName }: TelemetryRecord): Convention | 
     return undefined;
   }
   const isLlmetry = attributes.has('llm.request.type') || attributes.has('llm.vendor');
-  const isCall = operation !== undefined || countOf(names.inputTokens, attributes) !== undefined;
+  const isCall = operation !== undefined || countOf(tokenNames.input, attributes) !== undefined;
   return !isCall ? undefined : isLlmetry ? 'openllmetry' : 'gen_ai';
-}
-
-/**
- * Details are parts of input and output in all conventions: cached tokens, reasoning, audio. An emitter that leaves a detail out of its
- * whole is found by counts that contradict each other.
- */
-function tokensOf({ attributes }: TelemetryRecord): CallTokens {
-  const statedInput = countOf(names.inputTokens, attributes);
-  const statedOutput = countOf(names.outputTokens, attributes);
-  const count = (wanted: readonly string[]) => countOf(wanted, attributes) ?? 0;
-  const cached = count(names.cachedTokens);
-  const cacheWrite = count(names.cacheWriteTokens);
-  const audio = count(names.audioInputTokens);
-  const audioOutput = count(names.audioOutputTokens);
-  const reasoning = count(names.reasoningTokens);
-  const input = withParts(withParts(statedInput ?? 0, cached + cacheWrite), audio);
-  // Cached audio has the rate of cached tokens. Without a count of it, it is the audio that does not fit beside them.
-  const uncachedAudio = audio - Math.min(count(names.cachedAudioTokens), audio, cached);
-  return {
-    input,
-    cached,
-    cacheWrite,
-    output: withParts(statedOutput ?? 0, Math.max(reasoning, audioOutput)),
-    reasoning,
-    audioInput: Math.min(uncachedAudio, input - cached - cacheWrite),
-    audioOutput,
-    isKnown: statedInput !== undefined || statedOutput !== undefined,
-  };
-}
-
-function withParts(whole: number, parts: number): number {
-  return parts > whole ? whole + parts : whole;
 }
 
 function callLabels({ attributes, resource }: TelemetryRecord): CallLabels {
@@ -160,10 +143,4 @@ function urlOf(text: string): URL | undefined {
 
 function portOf({ port, protocol }: URL): number {
   return port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port);
-}
-
-/** Returns an amount of USD that is not negative. */
-export function amountOf(text: string | undefined): number | undefined {
-  const amount = text === undefined ? Number.NaN : Number(text);
-  return Number.isFinite(amount) && amount >= 0 ? amount : undefined;
 }

@@ -13,11 +13,15 @@ interface Generation {
   readonly output?: Names;
   readonly cached?: Names;
   readonly cacheWrite?: Names;
+  /** The part of the cache writes with a lifetime of an hour. */
+  readonly cacheWrite1h?: Names;
   readonly reasoning?: Names;
   readonly audioInput?: Names;
   readonly audioOutput?: Names;
   /** Tokens that are both audio and read from a cache. */
   readonly cachedAudio?: Names;
+  /** Input and output together. */
+  readonly total?: Names;
 }
 
 export const generations: readonly Generation[] = [
@@ -39,27 +43,41 @@ export const generations: readonly Generation[] = [
     output: 'gen_ai.usage.completion_tokens',
   },
   {
+    of: 'SDKs of Anthropic',
+    cacheWrite1h: 'anthropic.usage.cache_creation.ephemeral_1h_input_tokens',
+  },
+  {
     of: 'OpenLLMetry',
     input: 'llm.usage.prompt_tokens',
     output: 'llm.usage.completion_tokens',
     cached: 'gen_ai.usage.cache_read_input_tokens',
     cacheWrite: 'gen_ai.usage.cache_creation_input_tokens',
     reasoning: ['gen_ai.usage.reasoning_tokens', 'llm.usage.reasoning_tokens'],
+    total: ['gen_ai.usage.total_tokens', 'llm.usage.total_tokens'],
   },
   {
     of: 'OpenInference',
-    input: 'llm.token_count.prompt',
-    output: 'llm.token_count.completion',
+    input: ['llm.token_count.prompt', 'decision.token_count.input'],
+    output: ['llm.token_count.completion', 'decision.token_count.output'],
     cached: ['llm.token_count.prompt_details.cache_read', 'llm.token_count.prompt_details.cache_input'],
     cacheWrite: 'llm.token_count.prompt_details.cache_write',
     reasoning: 'llm.token_count.completion_details.reasoning',
     audioInput: 'llm.token_count.prompt_details.audio',
     audioOutput: 'llm.token_count.completion_details.audio',
+    total: 'llm.token_count.total',
   },
   {
     of: 'pydantic-ai',
-    cached: ['gen_ai.usage.details.cache_read_tokens', 'gen_ai.usage.details.cached_tokens'],
-    cacheWrite: 'gen_ai.usage.details.cache_write_tokens',
+    cached: [
+      'gen_ai.usage.details.cache_read_tokens',
+      'gen_ai.usage.details.cached_tokens',
+      'gen_ai.usage.details.cache_read_input_tokens',
+    ],
+    cacheWrite: [
+      'gen_ai.usage.details.cache_write_tokens',
+      'gen_ai.usage.details.cache_creation_input_tokens',
+    ],
+    cacheWrite1h: 'gen_ai.usage.details.ephemeral_1h_input_tokens',
     reasoning: 'gen_ai.usage.details.reasoning_tokens',
     audioInput: 'gen_ai.usage.details.input_audio_tokens',
     audioOutput: 'gen_ai.usage.details.output_audio_tokens',
@@ -77,22 +95,25 @@ export const generations: readonly Generation[] = [
     output: 'ai.usage.outputTokens',
     cached: 'ai.usage.cachedInputTokens',
     reasoning: 'ai.usage.reasoningTokens',
+    total: 'ai.usage.totalTokens',
   },
   { of: 'AI SDK 4', input: 'ai.usage.promptTokens', output: 'ai.usage.completionTokens' },
 ];
 
-type Count = Exclude<keyof Generation, 'of'>;
+export type Count = Exclude<keyof Generation, 'of'>;
 
 const namesOf = (count: Count): readonly string[] =>
   generations.flatMap((generation): Names => generation[count] ?? []);
 
-export const tokenNames = {
-  inputTokens: namesOf('input'),
-  outputTokens: namesOf('output'),
-  cachedTokens: namesOf('cached'),
-  cacheWriteTokens: namesOf('cacheWrite'),
-  reasoningTokens: namesOf('reasoning'),
-  audioInputTokens: namesOf('audioInput'),
-  audioOutputTokens: namesOf('audioOutput'),
-  cachedAudioTokens: namesOf('cachedAudio'),
-} as const;
+export const tokenNames: Readonly<Record<Count, readonly string[]>> = {
+  input: namesOf('input'),
+  output: namesOf('output'),
+  cached: namesOf('cached'),
+  cacheWrite: namesOf('cacheWrite'),
+  cacheWrite1h: namesOf('cacheWrite1h'),
+  reasoning: namesOf('reasoning'),
+  audioInput: namesOf('audioInput'),
+  audioOutput: namesOf('audioOutput'),
+  cachedAudio: namesOf('cachedAudio'),
+  total: namesOf('total'),
+};

@@ -1,0 +1,195 @@
+/** The token counts of a call, from the attributes of its span. */
+import type { CallUsage } from '../../../kernel/providers/call-usage.ts';
+import { type Fields, fieldsOf } from '../../../kernel/providers/fields.ts';
+import { messagesUsage } from '../../../kernel/providers/messages/usage.ts';
+import { openAiUsage } from '../../../kernel/providers/openai-usage.ts';
+import { tokensMax } from '../../../ledger/scope.ts';
+import { type Attributes, amountOf, countOf, names, textOf } from './attributes.ts';
+import type { CallTokens } from './model-call.ts';
+import { type Count, tokenNames } from './token-names.ts';
+
+type Counts = Readonly<Partial<Record<Count, number>>>;
+
+/** An object of usage, if there is one, has all that the provider reported; attributes may lack details. */
+export function tokensOf(attributes: Attributes): CallTokens {
+  const metadata = objectIn(attributes, names.providerMetadata);
+  const reported =
+    messagesUsage(fieldsOf(metadata.anthropic).usage) ??
+    openAiUsage(objectIn(attributes, names.usageObject), undefined) ??
+    usageDetails(objectIn(attributes, names.usageDetails));
+  if (reported !== undefined) {
+    return 'inputTokens' in reported ? tokensOfUsage(reported) : consistent(reported);
+  }
+  const counts = { ...detailsIn(metadata), ...statedCounts(attributes) };
+  return consistent(leavesCacheOut(attributes) ? withCache(counts) : counts);
+}
+
+function statedCounts(attributes: Attributes): Counts {
+  const counts: Partial<Record<Count, number>> = {};
+  for (const [count, wanted] of Object.entries(tokenNames) as [Count, readonly string[]][]) {
+    const value = countOf(wanted, attributes);
+    if (value !== undefined) {
+      counts[count] = value;
+    }
+  }
+  return counts;
+}
+
+/**
+ * In all conventions the details are parts of input and output: cached tokens, reasoning, audio. An emitter that leaves a detail out of
+ * its whole is found by counts that contradict each other: a total that is larger by just this detail, or a whole that is smaller.
+ */
+function consistent(counts: Counts): CallTokens {
+  const {
+    cached = 0,
+    cacheWrite = 0,
+    reasoning = 0,
+    audioInput = 0,
+    audioOutput = 0,
+    cachedAudio = 0,
+  } = counts;
+  const { input: statedInput = 0, output: statedOutput = 0 } = counts;
+  const fromCache = cached + cacheWrite;
+  const missing = Math.max(0, (counts.total ?? 0) - statedInput - statedOutput);
+  const isWithoutReasoning = missing > 0 && missing === reasoning;
+  const isWithoutCache = missing > 0 && missing === fromCache && !isWithoutReasoning;
+  const output = isWithoutReasoning
+    ? statedOutput + reasoning
+    : withParts(statedOutput, Math.max(reasoning, audioOutput));
+  const fullInput = isWithoutCache ? statedInput + fromCache : withParts(statedInput, fromCache);
+  const input = withParts(fullInput, audioInput);
+  // Cached audio has the rate of cached tokens. Without a count of it, it is the audio that does not fit beside them.
+  const uncachedAudio = audioInput - Math.min(cachedAudio, audioInput, cached);
+  return {
+    input,
+    cached,
+    cacheWrite,
+    cacheWrite1h: Math.min(counts.cacheWrite1h ?? 0, cacheWrite),
+    output,
+    reasoning,
+    audioInput: Math.min(uncachedAudio, input - fromCache),
+    audioOutput,
+    isKnown: counts.input !== undefined || counts.output !== undefined,
+  };
+}
+
+function withParts(whole: number, parts: number): number {
+  return parts > whole ? whole + parts : whole;
+}
+
+function tokensOfUsage(usage: CallUsage): CallTokens {
+  return consistent({
+    input: usage.inputTokens,
+    cached: usage.cachedInputTokens,
+    cacheWrite: usage.cacheWriteTokens,
+    cacheWrite1h: usage.cacheWrite1hTokens,
+    output: usage.outputTokens,
+    audioInput: usage.audioInputTokens,
+    audioOutput: usage.audioOutputTokens,
+  });
+}
+
+/** Before its version 6, the AI SDK passes on the input of Anthropic and Bedrock, which leaves cached tokens out. */
+function leavesCacheOut(attributes: Attributes): boolean {
+  return (
+    attributes.has('ai.operationId') &&
+    !attributes.has('ai.usage.inputTokenDetails.noCacheTokens') &&
+    /anthropic|bedrock/.test(textOf(names.provider, attributes) ?? '')
+  );
+}
+
+function withCache(counts: Counts): Counts {
+  const { input, cached = 0, cacheWrite = 0 } = counts;
+  return input === undefined ? counts : { ...counts, input: input + cached + cacheWrite };
+}
+
+/** Counts that the AI SDK has no attributes for, by its provider packages. */
+function detailsIn(metadata: Fields): Counts {
+  const openai = fieldsOf(metadata.openai);
+  const anthropic = fieldsOf(metadata.anthropic);
+  const bedrock = fieldsOf(fieldsOf(metadata.bedrock).usage);
+  return {
+    ...stated(
+      'cached',
+      openai.cachedPromptTokens,
+      anthropic.cacheReadInputTokens,
+      bedrock.cacheReadInputTokens,
+    ),
+    ...stated(
+      'cacheWrite',
+      fieldsOf(openai.usage).cacheWriteTokens,
+      anthropic.cacheCreationInputTokens,
+      bedrock.cacheWriteInputTokens,
+    ),
+    ...stated('reasoning', openai.reasoningTokens),
+  };
+}
+
+/** Returns the first of the values that is a count, under its name. */
+function stated(name: Count, ...values: readonly unknown[]): Counts {
+  const value = values.find(isCount);
+  return value === undefined ? {} : { [name]: value };
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= tokensMax;
+}
+
+/**
+ * Langfuse has the usage of OpenAI or Anthropic as it was reported, or else its own kinds of tokens, which do not include each other: `input` leaves out
+ * those that were cached or audio.
+ */
+function usageDetails(details: Fields): CallUsage | Counts | undefined {
+  const asReported =
+    details.cache_read_input_tokens === undefined ? openAiUsage(details, undefined) : messagesUsage(details);
+  if (asReported !== undefined) {
+    return asReported;
+  }
+  const count = (...keys: readonly string[]) => keys.map((key) => details[key]).find(isCount);
+  const sumOf = (isPart: (key: string) => boolean) =>
+    Object.entries(details).reduce(
+      (sum, [key, value]) => sum + (isPart(key) && isCount(value) ? value : 0),
+      0,
+    );
+  const input = sumOf((key) => /^input(_|$)/.test(key) || /^cache_(read|creation)_input_tokens$/.test(key));
+  const output = sumOf((key) => /^output(_|$)/.test(key));
+  return input + output === 0
+    ? undefined
+    : {
+        input,
+        output,
+        cached: count('input_cache_read', 'input_cached_tokens', 'cache_read_input_tokens') ?? 0,
+        cacheWrite: count('input_cache_creation', 'cache_creation_input_tokens') ?? 0,
+        cacheWrite1h: count('cache_creation_ephemeral_1h_input_tokens') ?? 0,
+        reasoning: count('output_reasoning', 'output_reasoning_tokens') ?? 0,
+        audioInput: count('input_audio', 'input_audio_tokens') ?? 0,
+        audioOutput: count('output_audio', 'output_audio_tokens') ?? 0,
+      };
+}
+
+/** The cost that Langfuse was given. */
+export function costDetailsOf(attributes: Attributes): number | undefined {
+  const { total } = objectIn(attributes, names.costDetails);
+  return amountOf(typeof total === 'number' ? String(total) : undefined);
+}
+
+/** Returns the object that an attribute has as JSON, or, from LiteLLM, as Python prints it. */
+function objectIn(attributes: Attributes, wanted: readonly string[]): Fields {
+  const text = textOf(wanted, attributes);
+  if (text === undefined) {
+    return {};
+  }
+  return parsed(text) ?? parsed(jsonOfPython(text)) ?? {};
+}
+
+function parsed(text: string): Fields | undefined {
+  try {
+    return fieldsOf(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+function jsonOfPython(text: string): string {
+  return text.replaceAll("'", '"').replaceAll(/\b(?:None|True|False)\b/g, 'null');
+}
