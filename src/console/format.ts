@@ -75,6 +75,14 @@ export function percent(share: number): string {
   return `${Math.round(share * 100)}%`;
 }
 
+/** Rounds a share to tenths of a percent, but not to zero. */
+export function shareText(share: number): string {
+  if (share > 0 && share < 0.0005) {
+    return '<0.1%';
+  }
+  return `${(share * 100).toFixed(1)}%`;
+}
+
 export function seconds(value: number): string {
   if (value < 120) {
     return `${Math.round(value)} s`;

@@ -176,6 +176,27 @@ test('the audit log can be exported by everyone who may read it, including suppo
   expect((await asSupport('runs:read')).status).toBe(403);
 });
 
+test('pages show what is paid for, by kind of usage', async () => {
+  const body = {
+    model: 'gpt-4o-mini',
+    customer_id: 'kinds',
+    input_tokens: 9_000,
+    cached_input_tokens: 8_000,
+  };
+  const { json: run } = await world.request('POST', '/v1/runs', { key: org.ownerKey, body });
+  const rows = async (page: string) =>
+    [...(await open(page)).text.matchAll(/data-title="Kind">(?:<a[^>]*>)?([^<]*)/g)].map(([, name]) => name);
+  for (const page of ['/console/customers/of/kinds', `/console/runs/${run.id}`]) {
+    expect((await rows(page)).toSorted(), page).toEqual(['Cached input', 'Input']);
+  }
+  for (const page of ['/console/usage?group_by=kind', '/console/usage', `/console/keys/${run.key_id}`]) {
+    expect(await rows(page), page).toContain('Cached input');
+  }
+  const cached = await open('/console/usage?kind=cached_input&group_by=customer_id');
+  expect(cached.text).toMatch(/Quantity<\/span><strong class="stat-value">8,000</);
+  expect((await open('/console/usage?kind=cached')).status).toBe(422);
+});
+
 test('usage can be exported as CSV and in FOCUS columns, by everyone who may read it', async () => {
   const files = {
     csv: ['usage.csv', 'text/csv; charset=utf-8', /^team,runs,.*,previous_cost_usd,/],

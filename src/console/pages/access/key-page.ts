@@ -1,6 +1,7 @@
 /** One API key of an organization: its page, and the form that changes its name and attribution. */
 import { linkButton } from '../../buttons.ts';
 import { card, definitionList, empty, heading } from '../../components.ts';
+import { paidForCard } from '../../cost-kinds.ts';
 import { formScreens } from '../../form-screens.ts';
 import { ago, humanize, time } from '../../format.ts';
 import type { Field } from '../../forms.ts';
@@ -47,7 +48,10 @@ function keyOf({ api, org, params }: ScreenVisit): Promise<Responses['keys.read'
 
 async function page(visit: ScreenVisit) {
   const { org, now } = visit;
-  const key = await keyOf(visit);
+  const [key, paidFor] = await Promise.all([
+    keyOf(visit),
+    paidForCard(visit, { key_id: visit.params.key_id ?? '' }),
+  ]);
   const entries = attributionEntries(key);
   const edit =
     key.status !== 'revoked' &&
@@ -73,6 +77,7 @@ ${card(
     ? empty('No attribution', 'Decisions and runs have only the values that they state.')
     : definitionList(entries),
 )}
+${paidFor}
 <p><a class="button" href="/console/keys">All API keys</a></p>`,
   );
 }

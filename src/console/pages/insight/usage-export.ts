@@ -22,7 +22,7 @@ const focusQuery = ({ groupBy }: UsageState, format: string) => ({
   path: '/usage/focus',
   query: {
     format,
-    ...(!['model', 'provider', 'status'].includes(groupBy) && { group_by: groupBy }),
+    ...(!['model', 'provider', 'status', 'kind'].includes(groupBy) && { group_by: groupBy }),
   },
 });
 

@@ -8,6 +8,7 @@ export interface MeasureSums {
   readonly output_tokens: number;
   readonly cost_usd: string;
   readonly value_usd: string;
+  readonly cache_savings_usd: string;
   readonly latency_p95_ms?: number | null;
 }
 
@@ -62,6 +63,14 @@ export const measures: readonly ChartMeasure[] = [
     // May be negative, and a negative part cannot be stacked.
     isSum: false,
     of: ({ value_usd, cost_usd }) => Number(value_usd) - Number(cost_usd),
+    ...money,
+  },
+  {
+    name: 'cache_savings',
+    label: 'Cache savings',
+    // Negative where cached tokens are dearer than others.
+    isSum: false,
+    of: ({ cache_savings_usd }) => Number(cache_savings_usd),
     ...money,
   },
 ];

@@ -1,6 +1,6 @@
 /** The table of the usage page, and the figures above it. */
 import { stat } from '../../components.ts';
-import { capitalized, count, milliseconds, shortCount, usd } from '../../format.ts';
+import { capitalized, count, milliseconds, shareText, shortCount, usd } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
 import { badge } from '../../inline.ts';
 import { fieldName } from '../../limit-names.ts';
@@ -15,10 +15,10 @@ import { groupValue, isInterval, runsHref, type UsageState, valueHref } from './
 const tableMeasures = ['spend', 'runs', 'cost_per_run', 'p95'];
 
 export function usageTable(state: UsageState, { data, total }: UsageView, nameOf: NameOf): Markup {
-  const { groupBy, thenBy, measure, isCompared } = state;
+  const { groupBy, thenBy, isByKind, isCompared } = state;
   const fields = isInterval(thenBy) ? [groupBy] : [groupBy, thenBy];
   const all = Number(total.cost_usd);
-  const columns: readonly (Column<UsageRow> & { readonly total?: Part })[] = [
+  const columns: readonly TotaledColumn[] = [
     ...fields.map((field, index) => ({
       title: capitalized(fieldName(field)),
       ...(index === 0 && { total: 'Total' }),
@@ -41,6 +41,44 @@ export function usageTable(state: UsageState, { data, total }: UsageView, nameOf
           },
         ]
       : []),
+    ...(isByKind ? [quantityColumn] : runColumns(state, total)),
+    {
+      title: '',
+      cell: (row) => {
+        if (fields.every((field) => field === 'kind')) {
+          return '';
+        }
+        const filters = filtersFor(
+          fields.map((field) => [field, groupValue(row, field)] as const),
+          state.filters,
+        );
+        const about = fields.map((field) => nameOf(field, groupValue(row, field))).join(', ');
+        return html`<a class="nowrap" href="${runsHref(state, filters)}">View runs<span class="hidden"> of ${about}</span></a>`;
+      },
+      total: html`<a class="nowrap" href="${runsHref(state)}">View all runs</a>`,
+    },
+  ];
+  return table<UsageRow>({
+    caption: `Usage by ${fields.map(fieldName).join(' and ')}`,
+    rows: data,
+    columns,
+    totals: columns.map(({ total: cell }) => cell),
+  });
+}
+
+interface TotaledColumn extends Column<UsageRow> {
+  readonly total?: Part;
+}
+
+const quantityColumn: TotaledColumn = {
+  title: 'Quantity',
+  isNumber: true,
+  cell: ({ quantity }) => (quantity === 0 ? '–' : count(quantity)),
+};
+
+/** The columns of usage that is not split by kind. */
+function runColumns({ measure }: UsageState, total: UsageView['total']): readonly TotaledColumn[] {
+  return [
     { title: 'Runs', isNumber: true, cell: ({ runs }) => count(runs), total: count(total.runs) },
     {
       title: 'Cost per run',
@@ -64,38 +102,12 @@ export function usageTable(state: UsageState, { data, total }: UsageView, nameOf
       cell: (row) => milliseconds(row.latency_p95_ms),
       total: milliseconds(total.latency_p95_ms),
     },
-    {
-      title: '',
-      cell: (row) => {
-        const filters = filtersFor(
-          fields.map((field) => [field, groupValue(row, field)] as const),
-          state.filters,
-        );
-        const about = fields.map((field) => nameOf(field, groupValue(row, field))).join(', ');
-        return html`<a class="nowrap" href="${runsHref(state, filters)}">View runs<span class="hidden"> of ${about}</span></a>`;
-      },
-      total: html`<a class="nowrap" href="${runsHref(state)}">View all runs</a>`,
-    },
   ];
-  return table<UsageRow>({
-    caption: `Usage by ${fields.map(fieldName).join(' and ')}`,
-    rows: data,
-    columns,
-    totals: columns.map(({ total: cell }) => cell),
-  });
 }
 
 function valueCell(state: UsageState, field: string, value: string | null, nameOf: NameOf): Part {
   const name = nameOf(field, value);
   return html`<a href="${valueHref(state, [[field, value]])}"${name === notSet && html` class="quiet"`}>${name}</a>`;
-}
-
-/** Rounds a share to tenths of a percent, but not to zero. */
-export function shareText(share: number): string {
-  if (share > 0 && share < 0.0005) {
-    return '<0.1%';
-  }
-  return `${(share * 100).toFixed(1)}%`;
 }
 
 /** The change against the previous period, such as “+18%”. */
@@ -107,8 +119,8 @@ export function changeText(now: number, before: number): string {
   return percent === 0 ? '0%' : `${percent > 0 ? '+' : '−'}${count(Math.abs(percent))}%`;
 }
 
-/** Spend, runs, cost per run and tokens, each with its change. */
-export function usageStats({ isCompared }: UsageState, { total }: UsageView): Markup {
+/** Spend, runs, cost per run and tokens, each with its change. Of one kind of usage, only spend and quantity. */
+export function usageStats({ isCompared, filters }: UsageState, { total }: UsageView): Markup {
   const failed = total.failure_rate === null ? 'No runs' : `${shareText(total.failure_rate)} failed`;
   const cached = total.input_tokens === 0 ? undefined : total.cached_input_tokens / total.input_tokens;
   const change = (
@@ -126,8 +138,16 @@ export function usageStats({ isCompared }: UsageState, { total }: UsageView): Ma
   };
   const notes = (...parts: Part[]) =>
     parts.flatMap((part) => (part === false ? [] : [html`<span class="note-line">${part}</span>`]));
+  const spend = stat(
+    'Spend',
+    usd(total.cost_usd),
+    notes(change(({ cost_usd }) => Number(cost_usd), usd, true)),
+  );
+  if (filters.kind !== undefined) {
+    return html`<div class="stats">${[spend, stat('Quantity', count(total.quantity))]}</div>`;
+  }
   return html`<div class="stats">${[
-    stat('Spend', usd(total.cost_usd), notes(change(({ cost_usd }) => Number(cost_usd), usd, true))),
+    spend,
     stat(
       'Runs',
       count(total.runs),
@@ -147,6 +167,7 @@ export function usageStats({ isCompared }: UsageState, { total }: UsageView): Ma
       notes(
         change(tokensOf, shortCount, false),
         cached === undefined ? 'No input tokens' : `${Math.round(cached * 100)}% of input from cache`,
+        Number(total.cache_savings_usd) > 0 && `${usd(total.cache_savings_usd)} saved by caches`,
       ),
     ),
   ]}</div>`;

@@ -4,7 +4,7 @@ import { link } from '../../html.ts';
 import { type PagePeriod, periodOf, periodParameters } from '../../periods.ts';
 import { type FieldValue, filtersFor, travellingFilters, usageFields } from '../../run-filters.ts';
 import type { ScreenVisit } from '../../screen.ts';
-import { type ChartMeasure, measureOf } from './usage-measures.ts';
+import { type ChartMeasure, measureOf, spendMeasure } from './usage-measures.ts';
 
 export const usagePath = '/console/usage';
 const runsPath = '/console/runs';
@@ -24,6 +24,8 @@ export interface UsageState {
   /** The interval that fits the range, which is used unless another is chosen. */
   readonly fittingInterval: Interval;
   readonly measure: ChartMeasure;
+  /** The cost is split by kind of usage: there are no runs to count. */
+  readonly isByKind: boolean;
   readonly isCompared: boolean;
   readonly filters: Readonly<Record<string, string>>;
   /** Parameters of the page, without the position in the table. */
@@ -40,7 +42,8 @@ export function usageState(visit: ScreenVisit): UsageState {
   const { query } = visit;
   const period = periodOf(visit, '30d');
   const groupBy = query.get('group_by') || 'model';
-  const measure = measureOf(query.get('measure'));
+  const { thenBy, fittingInterval } = thenByOf(query.get('then_by') ?? '', groupBy, period);
+  const isByKind = [groupBy, thenBy].includes('kind') || (query.get('kind') ?? '') !== '';
   const kept = Object.fromEntries(
     ['group_by', 'then_by', 'measure', 'compare'].map((name) => [name, query.get(name) ?? '']),
   );
@@ -50,8 +53,10 @@ export function usageState(visit: ScreenVisit): UsageState {
   return {
     period,
     groupBy,
-    ...thenByOf(query.get('then_by') ?? '', groupBy, period),
-    measure,
+    thenBy,
+    fittingInterval,
+    measure: isByKind ? spendMeasure : measureOf(query.get('measure')),
+    isByKind,
     isCompared: query.get('compare') !== 'off',
     // Unknown filters are passed on, so that the API rejects them.
     filters: {
@@ -112,7 +117,7 @@ function lastDay(month: string): string {
 export function pointHref(state: UsageState, interval: Interval, start: string): string {
   const range = pointRange(interval, start);
   return interval === 'hour'
-    ? link(runsPath, { ...state.filters, ...range, sort: '-cost_usd' })
+    ? link(runsPath, { ...state.filters, kind: undefined, ...range, sort: '-cost_usd' })
     : usageHref(state, { ...range, then_by: undefined });
 }
 
@@ -128,7 +133,7 @@ export function valueHref(
   const filters = filtersFor(values, state.filters);
   const range = at && pointRange(at.interval, at.start);
   if (at?.interval === 'hour') {
-    return link(runsPath, { ...filters, ...range, sort: '-cost_usd' });
+    return link(runsPath, { ...filters, kind: undefined, ...range, sort: '-cost_usd' });
   }
   const isTaken = (name: string) => filters[name] !== undefined || values.some(([field]) => field === name);
   const groupBy = isTaken(state.groupBy) ? usageFields.find((name) => !isTaken(name)) : state.groupBy;
@@ -141,12 +146,12 @@ export function valueHref(
   });
 }
 
-/** A link to the runs of the page, with further filters, the most expensive first. */
+/** A link to the runs of the page, with further filters, the most expensive first. Runs cannot be filtered by kind of usage. */
 export function runsHref(
   { filters, period }: UsageState,
   more: Readonly<Record<string, string>> = {},
 ): string {
-  return link(runsPath, { ...filters, ...more, ...period.query, sort: '-cost_usd' });
+  return link(runsPath, { ...filters, ...more, kind: undefined, ...period.query, sort: '-cost_usd' });
 }
 
 /** The value of a grouping in a row of usage. */

@@ -1,6 +1,8 @@
 /** Usage: where the money goes, by any field of runs and over time, compared with the previous period. */
+import { namedKinds } from '../../../kernel/cost-parts.ts';
 import { ApiFailure } from '../../api.ts';
 import { alert, card, empty, heading, nextPage, panel } from '../../components.ts';
+import { paidForCardOf, usageKindName } from '../../cost-kinds.ts';
 import { type Filter, filterFields, moreFilters } from '../../filters.ts';
 import { capitalized, humanize } from '../../format.ts';
 import { type Option, selectOptions } from '../../forms.ts';
@@ -64,7 +66,7 @@ async function usage(visit: ScreenVisit, failure?: ApiFailure) {
   const state = usageState(visit);
   const { period, filters, isCompared } = state;
   const request = { ...filters, ...period.api };
-  const [found, drawn, used] = await Promise.all([
+  const [found, drawn, used, paidFor] = await Promise.all([
     api.tryGet<'usage.read'>(
       link(`${org.path}/usage`, {
         ...request,
@@ -76,6 +78,8 @@ async function usage(visit: ScreenVisit, failure?: ApiFailure) {
     ),
     readChart(visit, state, request),
     readUsedValues(visit, period),
+    // Split already, or restricted to one kind.
+    state.isByKind ? false : paidForCardOf(visit, request, (kind) => usageHref(state, { kind })),
   ]);
   for (const answer of [found, drawn]) {
     if (answer instanceof ApiFailure && answer.code !== 'validation_failed') {
@@ -85,9 +89,11 @@ async function usage(visit: ScreenVisit, failure?: ApiFailure) {
   const nameOf: NameOf = (field, value) =>
     value === null
       ? notSet
-      : value === '*' && field.startsWith('tag:')
-        ? '(many values)'
-        : used.nameOf(field, value);
+      : field === 'kind'
+        ? usageKindName(value)
+        : value === '*' && field.startsWith('tag:')
+          ? '(many values)'
+          : used.nameOf(field, value);
   const isToday = Date.parse(period.api.to ?? '') > now.getTime();
   const previous = found instanceof ApiFailure ? undefined : found.previous;
   const before = previous && rangeLabel(Date.parse(previous.from), Date.parse(previous.to), org.timezone);
@@ -95,7 +101,7 @@ async function usage(visit: ScreenVisit, failure?: ApiFailure) {
   const body =
     found instanceof ApiFailure || drawn instanceof ApiFailure
       ? alert('Invalid filters.', (found instanceof ApiFailure ? found : (drawn as ApiFailure)).fields)
-      : shown(state, found, drawn, { nameOf, query });
+      : html`${shown(state, found, drawn, { nameOf, query })}${found.total.runs > 0 && paidFor}`;
   const status = failure?.status ?? (found instanceof ApiFailure ? found.status : 200);
   return view(
     'Usage',
@@ -105,6 +111,12 @@ ${controls(state, used)}${chips(state, nameOf)}${body}`,
     status,
   );
 }
+
+const kindFilter: Filter = {
+  name: 'kind',
+  label: 'Kind of usage',
+  suggestions: namedKinds.map((value) => ({ value, label: usageKindName(value) })),
+};
 
 /** A chart over time, or by two fields: the totals of its bars. */
 type Drawn =
@@ -160,7 +172,11 @@ ${card(`By ${tableGroups(state).split(',').map(fieldName).join(' and ')}`, [
 
 function controls(state: UsageState, used: UsedValues): Markup {
   const { query, period, groupBy, thenBy, fittingInterval, measure, filters } = state;
-  const fields: readonly string[] = [...usageFields, ...Object.keys(used.tags).map((name) => `tag:${name}`)];
+  const fields: readonly string[] = [
+    ...usageFields,
+    'kind',
+    ...Object.keys(used.tags).map((name) => `tag:${name}`),
+  ];
   const option = (value: string, label: string): Option => ({ value, label });
   const fieldOptions = (current: string) =>
     (fields.includes(current) || isInterval(current) ? fields : [...fields, current]).map((name) =>
@@ -176,6 +192,7 @@ function controls(state: UsageState, used: UsedValues): Markup {
     ...usageFields.map((field) => fieldFilter(field, used)),
     tagFilter(used),
     withoutFilter(used),
+    kindFilter,
   ];
   const unlisted = Object.keys(filters)
     .filter((name) => filterList.every((filter) => filter.name !== name))

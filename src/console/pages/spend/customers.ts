@@ -2,6 +2,7 @@
 import { ApiFailure, type Listed } from '../../api.ts';
 import { actionCard, buttonTo, linkButton } from '../../buttons.ts';
 import { card, cardOf, empty, heading, panel, stat, statOf } from '../../components.ts';
+import { paidForCard } from '../../cost-kinds.ts';
 import { filterQuery } from '../../filters.ts';
 import { count, time, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
@@ -49,7 +50,7 @@ async function one(visit: ScreenVisit) {
     api.tryGet<'usage.read'>(
       link(`${org.path}/usage`, { limit: '200', ...query, customer_id, ...period.api }),
     );
-  const [found, byDay, byDayAndModel, byModel, limits, forAll] = await Promise.all([
+  const [found, byDay, byDayAndModel, byModel, limits, forAll, paidFor] = await Promise.all([
     api.get<'customers.list'>(link(`${org.path}/customers`, { customer_id })),
     usage({ group_by: 'day' }),
     api.tryGet<'usage.series'>(
@@ -58,6 +59,7 @@ async function one(visit: ScreenVisit) {
     usage({ group_by: 'model' }),
     api.tryGet<'limits.list'>(link(`${org.path}/limits`, { customer_id, limit: '200' })),
     api.tryGet<'limits.list'>(link(`${org.path}/limits`, { customer_id: '*', kind: 'customer' })),
+    paidForCard(visit, { customer_id }),
   ]);
   const customer = found.data[0];
   if (customer === undefined) {
@@ -87,6 +89,7 @@ ${
     : panel(spendPerDay(byDay.data, models, { customer_id }))
 }
 ${cardOf('By model', byModel, ({ data }) => modelTable(data, customer_id))}</div>
+${paidFor}
 ${cardOf('Limits and credits', limits, ({ data }) => [
   data.length === 0 ? html`<p class="quiet">No own limits or credits.</p>` : limitTable(data, visit),
   customer.limits.length === 0 && defaultLimit(forAll),

@@ -2,6 +2,7 @@
 import { labelDimensions } from '../../../contract/run-dimensions.ts';
 import { actionButton, linkButton } from '../../buttons.ts';
 import { card, cardOf, definitionList, heading } from '../../components.ts';
+import { kindTable } from '../../cost-kinds.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { capitalized, count, exactUsd, milliseconds, time, usd } from '../../format.ts';
 import { html, link, type Part, path } from '../../html.ts';
@@ -69,6 +70,7 @@ async function one(visit: ScreenVisit) {
   const body = html`${heading(`${run.model} run`, html`${reprice}${adjust}`, html`<code>${run.id}</code>`)}
 ${card('Details', definitionList(details(run, visit, keys)))}
 ${card('Cost', definitionList(costs(run)))}
+${run.cost_parts !== null && card('Cost by kind', kindTable(run.cost_parts, { caption: 'Cost by kind of usage' }))}
 ${adjustments}
 ${cardOf('Chain', chain, ({ data, next_cursor }) => chainBody(run, data, next_cursor !== null))}
 ${Object.keys(run.metadata).length > 0 && card('Metadata', html`<pre class="scroll" tabindex="0">${JSON.stringify(run.metadata, null, 2)}</pre>`)}`;
