@@ -87,12 +87,7 @@ test('hold: expected holds the usual output, increases while it streams, and end
   expect(long.text).toContain('[DONE]');
   expect(await lastRun()).toMatchObject({ output_tokens: 2_000, status: 'succeeded', marks: [] });
   // A cap that allows little more than the first hold.
-  const [row] = await gateway.world.db.query<{ total: string }>(
-    'SELECT sum(cost_nanos)::text AS total FROM runs WHERE org_id = $1',
-    [gateway.org.id],
-  );
-  const spent = Number(row?.total) / 1e9;
-  await gateway.cap((spent + 0.02).toFixed(9));
+  await gateway.capAbove(0.02);
   gateway.world.clock.advanceSeconds(1);
   gateway.provider.bill.length = 0;
   // Sent as it is generated, because all that a provider has sent is charged.

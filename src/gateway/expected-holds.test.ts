@@ -130,11 +130,7 @@ test('streams of 1 to 8,000 tokens never exceed the cap, use at least 90 % of it
     'SELECT id, output_tokens, marks FROM runs WHERE org_id = $1',
     [gateway.org.id],
   );
-  const [row] = await gateway.world.db.query<{ total: string }>(
-    'SELECT sum(cost_nanos)::text AS total FROM runs WHERE org_id = $1',
-    [gateway.org.id],
-  );
-  const spentNanos = BigInt(row?.total ?? 0);
+  const spentNanos = await gateway.spentNanos();
   expect(spentNanos).toBeLessThanOrEqual(capNanos);
   expect(spentNanos).toBeGreaterThanOrEqual((capNanos * 9n) / 10n);
 

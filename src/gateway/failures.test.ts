@@ -44,15 +44,6 @@ async function lastRun() {
 /** The provider has received one request since the test has started, or has cleared its requests. */
 const isFirstRequest = () => gateway.provider.requests.length === 1;
 
-/** Returns what the org has spent, and this much more. */
-async function spentAnd(more: number): Promise<string> {
-  const [row] = await gateway.world.db.query<{ total: string | null }>(
-    'SELECT sum(cost_nanos)::text AS total FROM runs WHERE org_id = $1',
-    [gateway.org.id],
-  );
-  return (Number(row?.total ?? 0) / 1e9 + more).toFixed(9);
-}
-
 const errorOf = (call: Promise<unknown>) =>
   call.then(
     () => undefined,
@@ -245,7 +236,7 @@ test('a denied call is 402 in the format of the provider, is not retried, and sa
 });
 
 test('fit lowers the maximum to what the limit allows', async () => {
-  await gateway.cap(await spentAnd(0.005));
+  await gateway.capAbove(0.005);
   const { response } = await openai.chat.completions
     .create(chat, { headers: { 'x-svc-on-limit': 'fit' } })
     .withResponse();

@@ -58,14 +58,6 @@ function billed() {
   };
 }
 
-async function spentNanos(): Promise<bigint> {
-  const [row] = await gateway.world.db.query<{ total: string | null }>(
-    'SELECT sum(cost_nanos)::text AS total FROM runs WHERE org_id = $1',
-    [gateway.org.id],
-  );
-  return BigInt(row?.total ?? 0);
-}
-
 /** The provider does not answer the first attempts, which have a short timeout. The others may take as long as they need. */
 function leaveUnanswered(attempts: number): void {
   const { requests } = gateway.provider;
@@ -104,7 +96,7 @@ test('the bound of an unanswered attempt is added to the usage of the response t
 
 test('no other attempt follows an unanswered one if the limits do not allow the cost of both', async () => {
   const heldUsd = (await chat()).headers.get('x-svc-held-usd');
-  const before = await spentNanos();
+  const before = await gateway.spentNanos();
   gateway.world.clock.advanceSeconds(1);
   const capNanos = before + BigInt(Math.round(Number(heldUsd) * 1.5e9));
   await gateway.cap((Number(capNanos) / 1e9).toFixed(9));
@@ -114,7 +106,7 @@ test('no other attempt follows an unanswered one if the limits do not allow the 
   expect((await chat()).status).toBe(504);
   expect(gateway.provider.requests).toHaveLength(1);
   expect(await lastRun()).toMatchObject({ status: 'failed', output_tokens: 100, marks: ['usage_estimated'] });
-  expect(await spentNanos()).toBeLessThanOrEqual(capNanos);
+  expect(await gateway.spentNanos()).toBeLessThanOrEqual(capNanos);
   await gateway.cap('100');
 });
 

@@ -27,6 +27,8 @@ export interface GatewayWorld {
   readonly reports: string[];
   /** Sets the daily cap of the org. */
   cap(usd: string): Promise<void>;
+  /** Sets the daily cap to this much more than the org has spent. */
+  capAbove(usd: number): Promise<void>;
   runs(): Promise<RunSummary[]>;
   /** Cost of all runs of the org. */
   spentNanos(): Promise<bigint>;
@@ -142,6 +144,9 @@ export async function createGatewayWorld(
         key: org.ownerKey,
         body: { cap_usd: usd },
       });
+    },
+    async capAbove(usd: number) {
+      await answer.cap((Number(await answer.spentNanos()) / 1e9 + usd).toFixed(9));
     },
     async runs() {
       const { json } = await answer.world.request('GET', '/v1/runs?limit=200', { key: org.ownerKey });
