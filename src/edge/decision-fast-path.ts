@@ -98,7 +98,7 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
     if (typeof body === 'string') {
       return undefined;
     }
-    const price = findPrice(caller.tenantId, body.model, nowMs);
+    const price = findPrice(caller.tenantId, body.model, nowMs, body);
     if (price instanceof Promise) {
       // The pipeline retries and reports the error; an unhandled rejection would end the process.
       price.catch(() => undefined);

@@ -2,6 +2,7 @@
  * Imports fail-open decisions into the ledger, in batches per org. A decision that the ledger cannot accept is set aside, so
  * that it blocks neither the other decisions of its org nor other orgs.
  */
+import type { CalledAt } from '../kernel/model-hosts.ts';
 import { formatUsd, maxNanos } from '../kernel/money.ts';
 import type { Hold } from '../ledger/holds/hold.ts';
 import type { HoldImport, ImportedHold } from '../ledger/holds/hold-import.ts';
@@ -21,7 +22,12 @@ export interface ImportDependencies {
   readonly spool: DurableSpool;
   readonly pending: PendingDecisions;
   readonly counts: FailOpenCounts;
-  findPrice(orgId: string, model: string, atMs: number): Price | undefined | Promise<Price | undefined>;
+  findPrice(
+    orgId: string,
+    model: string,
+    atMs: number,
+    at: CalledAt,
+  ): Price | undefined | Promise<Price | undefined>;
   /** Records the import of decisions of an org, visible to the org. */
   recordImport(orgId: string): NonNullable<HoldImport['record']>;
 }
@@ -120,7 +126,7 @@ export function createFailOpenImport(deps: ImportDependencies): FailOpenImport {
 
   async function holdOf(decision: SpooledDecision): Promise<Hold> {
     const { id, orgId, atMs, body, key } = decision;
-    const price = await deps.findPrice(orgId, body.model, atMs);
+    const price = await deps.findPrice(orgId, body.model, atMs, body);
     const { request } = unlimitedRequestOf(decision, price);
     return {
       id,

@@ -2,12 +2,14 @@
  * The last price that was found for each org and model, for decisions while the database is unavailable: the cache of prices
  * is bypassed then.
  */
+import type { CalledAt } from '../kernel/model-hosts.ts';
 import type { Price } from './decision.ts';
 
 type FindPrice = (
   orgId: string,
   model: string,
   atMs: number,
+  at: CalledAt,
 ) => Price | undefined | Promise<Price | undefined>;
 
 const pricesMax = 10_000;
@@ -15,14 +17,13 @@ const pricesMax = 10_000;
 export interface LastKnownPrices {
   /** Like the given function, and stores its result. */
   readonly find: FindPrice;
-  get(orgId: string, model: string): Price | undefined;
+  get(orgId: string, model: string, at: CalledAt): Price | undefined;
 }
 
 export function createLastKnownPrices(findPrice: FindPrice): LastKnownPrices {
   const prices = new Map<string, Price>();
 
-  function store(orgId: string, model: string, price: Price | undefined): Price | undefined {
-    const name = `${orgId} ${model}`;
+  function store(name: string, price: Price | undefined): Price | undefined {
     if (price === undefined) {
       prices.delete(name);
     } else if (prices.get(name) !== price) {
@@ -34,12 +35,15 @@ export function createLastKnownPrices(findPrice: FindPrice): LastKnownPrices {
     return price;
   }
   return {
-    find(orgId, model, atMs) {
-      const found = findPrice(orgId, model, atMs);
-      return found instanceof Promise
-        ? found.then((price) => store(orgId, model, price))
-        : store(orgId, model, found);
+    find(orgId, model, atMs, at) {
+      const name = nameOf(orgId, model, at);
+      const found = findPrice(orgId, model, atMs, at);
+      return found instanceof Promise ? found.then((price) => store(name, price)) : store(name, found);
     },
-    get: (orgId, model) => prices.get(`${orgId} ${model}`),
+    get: (orgId, model, at) => prices.get(nameOf(orgId, model, at)),
   };
+}
+
+function nameOf(orgId: string, model: string, { provider, region }: CalledAt): string {
+  return provider == null ? `${orgId} ${model}` : `${orgId} ${provider} ${region ?? ''} ${model}`;
 }

@@ -1,6 +1,8 @@
 /** `POST /v1/edge/decision`: decides whether a model call is allowed, and holds its cost. */
+
 import { invalidFields } from '../contract/api-error.ts';
 import type { OrgLimits } from '../kernel/limits.ts';
+import type { CalledAt } from '../kernel/model-hosts.ts';
 import { attributed, lockedFieldError } from '../ledger/attribution.ts';
 import { type RequestKey, requestKeyOf } from '../ledger/holds/hold-keys.ts';
 import type { HoldRequest, HoldResult } from '../ledger/holds/hold-request.ts';
@@ -31,7 +33,12 @@ export interface EdgeDependencies {
   readonly limitEvents: LimitEvents;
   /** Used while the ledger is unavailable; undefined: such requests fail. */
   readonly failOpen?: FailOpenMode | undefined;
-  findPrice(orgId: string, model: string, atMs: number): Price | undefined | Promise<Price | undefined>;
+  findPrice(
+    orgId: string,
+    model: string,
+    atMs: number,
+    at: CalledAt,
+  ): Price | undefined | Promise<Price | undefined>;
   /** Returns the maximum output of a model; undefined if it is not known. */
   findMaxOutputTokens(model: string): Promise<number | undefined>;
   /** Returns true if the org has policies. They are not checked here, only listed in `not_checked`. */
@@ -42,7 +49,7 @@ export interface EdgeDependencies {
 
 export interface FailOpenMode {
   readonly decisions: FailOpenDecisions;
-  lastKnownPrice(orgId: string, model: string): Price | undefined;
+  lastKnownPrice(orgId: string, model: string, at: CalledAt): Price | undefined;
 }
 
 /**
@@ -111,7 +118,7 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
           ) {
             throw error;
           }
-          const price = failOpen.lastKnownPrice(decisionCaller.orgId, body.model);
+          const price = failOpen.lastKnownPrice(decisionCaller.orgId, body.model, body);
           const allowed = await failOpen.decisions.allow({ body, caller: decisionCaller, key, price });
           if (!allowed.replayed) {
             decisionCounts.count('edge', 'allow', '');
@@ -137,7 +144,7 @@ async function decide(
 ): Promise<DecisionResponse> {
   const { ledger, orgLimits, rates, findPrice, limitEvents } = deps;
   const orgId = caller.tenantId;
-  const price = await findPrice(orgId, body.model, now.getTime());
+  const price = await findPrice(orgId, body.model, now.getTime(), body);
   const request = decisionRequestOf(await withOutputLimit(deps, body), { orgId, keyId: caller.keyId }, price);
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
   // A retry is replayed before a rate limit, or a price that was removed since, could deny it.

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { withoutDateSuffix, withoutProviderPrefixes } from './model-names.ts';
+import {
+  shorterNames,
+  withDashedVersion,
+  withoutDateSuffix,
+  withoutProviderPrefixes,
+} from './model-names.ts';
 
 test.each([
   ['openai/gpt-4o', ['gpt-4o']],
@@ -72,3 +77,31 @@ test.each(['gpt-4o', 'gpt-4-0613', 'acme-100', 'acme-2024', 'acme-99999999', '-l
     expect(withoutDateSuffix(name)).toBeUndefined();
   },
 );
+
+test.each([
+  ['azure/eu/gpt-4o', 'azure', 'eu'],
+  ['azure_ai/mistral-small', 'azure', null],
+  ['us.anthropic.claude-opus-4-5', 'bedrock', 'us'],
+  ['anthropic.claude-opus-4-5', 'bedrock', null],
+  ['bedrock/us-gov-west-1/amazon.nova-pro-v1:0', 'bedrock', 'us-gov-west-1'],
+  ['arn:aws:bedrock:us-east-1:1:foundation-model/amazon.nova-pro-v1:0', 'bedrock', 'us-east-1'],
+  ['arn:aws:bedrock:us-east-1:1:inference-profile/eu.anthropic.claude-opus-4-5', 'bedrock', 'eu'],
+  ['fireworks_ai/accounts/fireworks/models/deepseek-r1', 'fireworks_ai', null],
+  ['accounts/fireworks/models/deepseek-r1', null, null],
+  ['projects/p/locations/europe-west4/publishers/google/models/gemini-2.5-pro', 'vertex_ai', 'europe-west4'],
+  ['models/gemini-2.5-pro', null, null],
+  ['openrouter/openai/gpt-4o', null, null],
+  ['groq/openai/gpt-oss-120b', 'groq', null],
+  ['eu/gpt-4o', null, 'eu'],
+])('finds where the prefixes of %s say that the model is called', (name, host, region) => {
+  expect(shorterNames(name).at(-1)).toMatchObject({ host, region });
+});
+
+test.each([
+  ['claude-sonnet-4.6', 'claude-sonnet-4-6'],
+  ['claude-3.7-sonnet', 'claude-3-7-sonnet'],
+  ['claude-sonnet-4-6', undefined],
+  ['gpt-4.1', undefined],
+])('writes the version of %s with dashes if it is a Claude model with dots', (name, dashed) => {
+  expect(withDashedVersion(name)).toBe(dashed);
+});

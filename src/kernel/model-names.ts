@@ -1,49 +1,35 @@
 /**
- * Names of models: gateways, clouds and SDKs call the same model by different names, with a prefix for the provider or a
+ * Names of models: gateways, clouds and SDKs call the same model by different names, with a prefix for the host or the region, or a
  * suffix for the date of its release. Pure functions.
  */
+import { hostOfPrefix } from './model-hosts.ts';
 
-/** First segments of a name that say where the model is called, not which one it is. */
-const providerSegments = new Set([
+/** First segments of a name that say neither which model it is nor where it is called at another price. */
+const plainSegments = new Set([
   'anthropic',
-  'azure',
-  'azure_ai',
-  'bedrock',
-  'bedrock_converse',
-  'cerebras',
   'chat',
   'codestral',
   'cohere',
   'cohere_chat',
   'converse',
-  'deepinfra',
   'deepseek',
-  'eu',
-  'fireworks',
-  'fireworks_ai',
   'gemini',
   'github',
-  'global',
-  'global-standard',
   'google',
-  'groq',
   'invoke',
   'mistral',
   'mistralai',
   'openai',
   'openrouter',
-  'perplexity',
-  'replicate',
   'responses',
   'text-completion-openai',
-  'together',
-  'together_ai',
-  'us',
-  'vertex',
-  'vertex_ai',
   'x-ai',
   'xai',
+  'z-ai',
+  'zai',
 ]);
+
+const regionSegments = new Set(['apac', 'au', 'ca', 'eu', 'global', 'global-standard', 'jp', 'uk', 'us']);
 
 /** Region of a cloud as a segment: `bedrock/us-east-1/…`. */
 const cloudRegion = /^[a-z]{2}(-gov)?-[a-z]+-\d$/;
@@ -51,44 +37,87 @@ const cloudRegion = /^[a-z]{2}(-gov)?-[a-z]+-\d$/;
 /** Geography of an inference profile of Amazon Bedrock: `us.anthropic.…`. */
 const bedrockGeography = /^(us|us-gov|eu|apac|ap|au|ca|jp|sa|global)\.(?=[a-z0-9]+\.)/;
 const bedrockVendor =
-  /^(ai21|amazon|anthropic|cohere|deepseek|google|meta|mistral|moonshot|openai|qwen|writer)\./;
+  /^(ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai|qwen|stability|twelvelabs|writer|xai|zai)\./;
 /** Revisions of Amazon Bedrock: `:0` and `:0:200k`, then `-v1`. */
 const bedrockRevisions = [/(:\d+[a-z]*)+$/, /-v\d+$/];
+
+/** A model of Google Cloud, and its location. */
+const cloudModel = /^projects\/[^/]+\/locations\/([^/]+)\/publishers\//;
+/** The region of an AWS resource name. */
+const awsRegion = /^arn:aws[a-z-]*:bedrock:([a-z0-9-]*):/;
 
 /** Bounds the work for names that repeat a prefix: names come from callers. */
 const prefixesMax = 8;
 
+/** The part of a name that remains without some of its prefixes, and where these say that the model is called. */
+export interface ShorterName {
+  readonly name: string;
+  /** The host that the prefixes name (`model-hosts.ts`); null: none. */
+  readonly host: string | null;
+  /** The region that they name; null: none. */
+  readonly region: string | null;
+}
+
 /** Returns the names that remain as prefixes are removed one by one, the longest first. Empty if the name has none. */
-export function withoutProviderPrefixes(name: string): string[] {
-  const names: string[] = [];
-  let rest = name;
+export function shorterNames(name: string): ShorterName[] {
+  const names: ShorterName[] = [];
+  let rest: ShorterName = { name, host: null, region: null };
   for (let next = withoutFirstPrefix(rest); next !== undefined && names.length < prefixesMax; ) {
     names.push(next);
     rest = next;
     next = withoutFirstPrefix(rest);
   }
-  if (bedrockVendor.test(rest)) {
-    const bare = rest.replace(bedrockVendor, '');
-    names.push(bare, ...withoutRevisions(bare));
+  if (bedrockVendor.test(rest.name)) {
+    const bare = rest.name.replace(bedrockVendor, '');
+    const at = { ...rest, host: 'bedrock' };
+    names.push({ ...at, name: bare }, ...withoutRevisions(bare).map((one) => ({ ...at, name: one })));
   }
-  return names.filter((one) => one !== '');
+  return names.filter((one) => one.name !== '');
 }
 
-function withoutFirstPrefix(name: string): string | undefined {
+/** Returns the names of `shorterNames` alone. */
+export function withoutProviderPrefixes(name: string): string[] {
+  return shorterNames(name).map((one) => one.name);
+}
+
+function withoutFirstPrefix({ name, host, region }: ShorterName): ShorterName | undefined {
   if (name.startsWith('arn:')) {
     const slash = name.lastIndexOf('/');
-    return slash === -1 ? undefined : name.slice(slash + 1);
+    const named = awsRegion.exec(name)?.[1];
+    return slash === -1
+      ? undefined
+      : {
+          name: name.slice(slash + 1),
+          host: named === undefined ? host : 'bedrock',
+          region: named || region,
+        };
   }
   const collection = name.lastIndexOf('models/');
   if (collection === 0 || name[collection - 1] === '/') {
-    return name.slice(collection + 'models/'.length);
+    const location = cloudModel.exec(name)?.[1];
+    return {
+      name: name.slice(collection + 'models/'.length),
+      host: location === undefined ? (hostOfPrefix(name.slice(0, name.indexOf('/'))) ?? host) : 'vertex_ai',
+      region: location ?? region,
+    };
   }
   const slash = name.indexOf('/');
   if (slash !== -1) {
     const segment = name.slice(0, slash);
-    return providerSegments.has(segment) || cloudRegion.test(segment) ? name.slice(slash + 1) : undefined;
+    const rest = name.slice(slash + 1);
+    const named = hostOfPrefix(segment);
+    if (named !== undefined) {
+      return { name: rest, host: named, region };
+    }
+    if (regionSegments.has(segment) || cloudRegion.test(segment)) {
+      return { name: rest, host, region: segment };
+    }
+    return plainSegments.has(segment) ? { name: rest, host, region } : undefined;
   }
-  return bedrockGeography.test(name) ? name.replace(bedrockGeography, '') : undefined;
+  const geography = bedrockGeography.exec(name);
+  return geography === null
+    ? undefined
+    : { name: name.slice(geography[0].length), host: 'bedrock', region: geography[1] ?? region };
 }
 
 function withoutRevisions(name: string): string[] {
@@ -116,4 +145,11 @@ export function withoutDateSuffix(name: string): string | undefined {
   const suffix = dateSuffixes.find((form) => form.test(name));
   const rest = suffix && name.replace(suffix, '');
   return rest === '' ? undefined : rest;
+}
+
+const dottedClaude = /^claude-.*\d\.\d/;
+
+/** Returns the name of a Claude model with dashes in its version, as Anthropic has it: routers write `claude-sonnet-4.6`. */
+export function withDashedVersion(name: string): string | undefined {
+  return dottedClaude.test(name) ? name.replace(/(\d)\.(?=\d)/g, '$1-') : undefined;
 }

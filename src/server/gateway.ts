@@ -1,8 +1,10 @@
 /** The gateway with its dependencies; undefined if `SVC_GATEWAY` turns it off. */
+
 import { join } from 'node:path';
 import { decideRoute } from '../capabilities/governance/routing/index.ts';
 import { increaseHold } from '../capabilities/insight/ledger/index.ts';
 import { countsStore, createGateway, type Gateway } from '../gateway/index.ts';
+import type { CalledAt } from '../kernel/model-hosts.ts';
 import { withLastKnown } from '../platform/cache/last-known.ts';
 import type { Components } from './components.ts';
 import type { AppDependencies } from './dependencies.ts';
@@ -48,7 +50,7 @@ export function createAppGateway(deps: AppDependencies, components: Components):
           body,
           caller,
           key,
-          price: failOpen.lastKnownPrice(caller.orgId, body.model),
+          price: failOpen.lastKnownPrice(caller.orgId, body.model, body),
         }),
     },
     async rankModels({ caller, now, inputTokens, maxOutputTokens, attribution }) {
@@ -101,7 +103,8 @@ function lastKnownLookups(
     find: (...args: Args) => Value | Promise<Value>,
     keyOf: (...args: Args) => string,
   ) => withLastKnown(find, { keyOf, isOutage, maxEntries: lastKnownMax });
-  const priceKey = (orgId: string, model: string) => `${orgId} ${model}`;
+  const priceKey = (orgId: string, model: string, _atMs: number, at: CalledAt = {}) =>
+    JSON.stringify([orgId, model, at.provider, at.region]);
   return {
     connections: {
       ...connections,

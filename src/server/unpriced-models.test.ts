@@ -57,10 +57,10 @@ test('the last known default rates hold while the database is away, and are impo
   } as World['db'];
   const prices = createLastKnownPrices(createCallPrices(db, createPrices(db)).findForCall);
   const now = world.clock.now();
-  await prices.find(org.id, body.model, now.getTime());
+  await prices.find(org.id, body.model, now.getTime(), {});
   isAway = true;
-  await expect(prices.find(org.id, body.model, now.getTime())).rejects.toThrow('away');
-  const price = prices.get(org.id, body.model);
+  await expect(prices.find(org.id, body.model, now.getTime(), {})).rejects.toThrow('away');
+  const price = prices.get(org.id, body.model, {});
   expect(price).toMatchObject({ versionId: policyId, unpriced: 'hold_default' });
 
   const directory = mkdtempSync(join(tmpdir(), 'purser-unpriced-'));

@@ -690,6 +690,8 @@ export interface Api {
     /** Explain which price applies to a model name. */
     resolve(query: {
       readonly model: string;
+      readonly provider?: string;
+      readonly region?: string;
     }, options?: RequestOptions): Promise<ModelResolution>;
   };
   readonly priceUpdates: {

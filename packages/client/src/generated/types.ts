@@ -2585,7 +2585,7 @@ export interface ModelResolution {
 }
 
 export interface ModelResolution_steps {
-  readonly step: 'org_price' | 'exact' | 'alias' | 'pattern' | 'without_prefix' | 'without_date';
+  readonly step: 'org_price' | 'at_host' | 'exact' | 'alias' | 'pattern' | 'without_prefix' | 'any_host' | 'without_date';
   readonly name: string;
   readonly model: string | null;
   readonly matched: boolean;

@@ -1,6 +1,8 @@
 /** Increases an open hold over HTTP: prices the increase, checks the rate limits, and lets the ledger check all others. */
+
 import { invalidField } from '../../../contract/api-error.ts';
 import type { Amounts } from '../../../kernel/limits.ts';
+import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import { parseUsd } from '../../../kernel/money.ts';
 import { maxTokens, worstCaseOutputCost } from '../../../kernel/prices.ts';
 import { maximumRatesFor, type Tariff } from '../../../kernel/rate-modifiers.ts';
@@ -25,7 +27,7 @@ export interface IncreaseDependencies extends HoldDependencies {
   readonly rates: RateLimiter;
   readonly limitEvents: LimitEvents;
   /** Returns the terms of a price version, even if it is no longer in force. */
-  findTariff(orgId: string, model: string, priceVersion: string): Promise<Tariff | undefined>;
+  findTariff(orgId: string, model: string, priceVersion: string, at: CalledAt): Promise<Tariff | undefined>;
 }
 
 export interface IncreaseCall {
@@ -129,10 +131,12 @@ async function amountsOf(deps: IncreaseDependencies, hold: Hold, body: IncreaseH
     orgId,
     priceVersion,
     service,
-    scope: { model },
+    scope: { model, provider },
   } = hold;
   const tariff =
-    priceVersion === null || model === null ? undefined : await deps.findTariff(orgId, model, priceVersion);
+    priceVersion === null || model === null
+      ? undefined
+      : await deps.findTariff(orgId, model, priceVersion, { provider, region: service?.region ?? null });
   if (tariff === undefined) {
     throw invalidField('output_tokens', 'invalid_value', 'This hold has no price. Provide `cost_usd`.');
   }

@@ -140,7 +140,7 @@ async function runOf(
   );
   const atMs = Math.min(call.startMs || now.getTime(), now.getTime());
   for (const model of named) {
-    const found = prices.find(orgId, model, atMs);
+    const found = prices.find(orgId, model, atMs, call.labels);
     if ((found instanceof Promise ? await found : found) !== undefined) {
       return runOfCall(call, { model, usesStatedCost: false, now });
     }

@@ -2,6 +2,7 @@
 import { insertEach, type Queryable, type Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { makeRoom, versionsMax } from './models.ts';
+import { mostExpensive } from './most-expensive.ts';
 import { addCatalogNames, allModelNames } from './name-queries.ts';
 import { createNameResolution } from './name-resolution.ts';
 import { priceColumnsOf } from './price-columns.ts';
@@ -15,7 +16,7 @@ import {
   modelsWithOrgPrice,
   withdrawModelPrice,
 } from './queries.ts';
-import type { PriceRequest } from './rates.ts';
+import { type PriceRequest, ratesOf } from './rates.ts';
 import { inForceAt } from './versions.ts';
 
 /** The list prices in force at an instant. */
@@ -41,7 +42,7 @@ export async function loadListPrices(db: Queryable, at: Date): Promise<ListPrice
       others.push(row);
     }
   }
-  const names = createNameResolution(await allModelNames(db));
+  const names = createNameResolution(await allModelNames(db), () => versions.keys());
   const ofOrgs = await modelsWithOrgPrice(db, at);
   const versionsOf = (model: string) => versions.get(model) ?? [];
   const exact = (model: string) => inForceAt(versionsOf(model), at.getTime());
@@ -49,12 +50,14 @@ export async function loadListPrices(db: Queryable, at: Date): Promise<ListPrice
     at,
     versionsOf,
     exact,
-    resolved: (name) => {
-      const models = names.candidates(name).flatMap(({ model }) => model ?? []);
-      return models
-        .filter((model) => model !== name)
-        .map(exact)
-        .find((row) => row !== undefined);
+    resolved(name) {
+      for (const candidate of names.otherModels(name)) {
+        const rows = [candidate].flat().flatMap((model) => exact(model) ?? []);
+        if (rows.length > 0) {
+          return mostExpensive(rows, ratesOf);
+        }
+      }
+      return undefined;
     },
     hasOrgPrice: (model) => ofOrgs.has(model),
   };

@@ -1,32 +1,57 @@
 /**
  * Finds the models that a requested name may mean, in the order in which their prices are tried: the name itself, its alias,
- * a pattern, then the same without a provider prefix and without a date suffix.
+ * a pattern, then the same without a provider prefix, the prices of the name at hosts, and all of these without a date suffix.
  */
-import { withoutDateSuffix, withoutProviderPrefixes } from '../../../kernel/model-names.ts';
+import { type CalledAt, hostOfProvider } from '../../../kernel/model-hosts.ts';
+import {
+  type ShorterName,
+  shorterNames,
+  withDashedVersion,
+  withoutDateSuffix,
+} from '../../../kernel/model-names.ts';
 import { matchesPattern, type Pattern, patternOf } from '../../../kernel/policy.ts';
+import { createHostedModels, hostedNames } from './hosted-models.ts';
 import type { ModelNamesRow } from './name-queries.ts';
 
-export const nameSteps = ['exact', 'alias', 'pattern', 'without_prefix', 'without_date'] as const;
+export const nameSteps = [
+  'at_host',
+  'exact',
+  'alias',
+  'pattern',
+  'without_prefix',
+  'any_host',
+  'without_date',
+] as const;
 export type NameStep = (typeof nameSteps)[number];
+
+/** A model, or several of which the most expensive price applies. */
+export type Candidate = string | readonly string[];
 
 export interface NameCandidate {
   readonly step: NameStep;
   /** The name that was looked up: the requested one, or what remains of it. */
   readonly name: string;
-  /** The model that the name stands for; null if the step found none. */
-  readonly model: string | null;
+  /** The models that the name stands for; null if the step found none. */
+  readonly model: Candidate | null;
 }
 
 /** Maximum number of cached names: they come from callers. */
 const cachedNamesMax = 10_000;
 
 export interface NameResolution {
-  candidates(name: string): NameCandidate[];
-  /** Returns the candidate models without the name itself, from a cache. */
-  otherModels(name: string): readonly string[];
+  /** `at`: where the model is called, if the name does not say it. */
+  candidates(name: string, at?: CalledAt): NameCandidate[];
+  /** Returns the candidates without the name itself, from a cache. */
+  otherModels(name: string): readonly Candidate[];
+  /** Returns the candidates of a name that is called at a host, from a cache; undefined if the provider is no host. */
+  modelsAt(name: string, at: CalledAt): readonly Candidate[] | undefined;
 }
 
-export function createNameResolution(rows: readonly ModelNamesRow[]): NameResolution {
+/** `models`: all models that have a price. */
+export function createNameResolution(
+  rows: readonly ModelNamesRow[],
+  models: () => Iterable<string>,
+): NameResolution {
   // A name that the operator gave one model wins over the same name of another model in the catalogue.
   const aliases = new Map([
     ...rows.flatMap(({ model, aliases: own, catalog_aliases }) =>
@@ -38,7 +63,14 @@ export function createNameResolution(rows: readonly ModelNamesRow[]): NameResolu
     .flatMap(({ model, patterns: own, catalog_patterns }) => namesFor(model, own ?? catalog_patterns))
     .map(([source, model]) => ({ model, pattern: patternOf(source) }))
     .sort(moreSpecificFirst);
-  const cache = new Map<string, readonly string[]>();
+  const hosted = createHostedModels(function* () {
+    for (const model of models()) {
+      yield [model, model];
+    }
+    yield* aliases;
+  });
+  const cachedOthers = new Map<string, readonly Candidate[]>();
+  const cachedAtHosts = new Map<string, readonly Candidate[]>();
 
   const patternModel = (name: string) =>
     patterns.find(({ pattern }) => matchesPattern(pattern, name))?.model ?? null;
@@ -49,35 +81,116 @@ export function createNameResolution(rows: readonly ModelNamesRow[]): NameResolu
     return [name, ...others].map((model) => ({ step, name, model }));
   }
 
-  function candidates(name: string): NameCandidate[] {
-    const bare = withoutProviderPrefixes(name);
-    const undated = [name, ...bare].flatMap((one) => withoutDateSuffix(one) ?? []);
+  /**
+   * Without the prefix of its vendor a name stands for the model of the vendor. Without that of a host or a region, which is not known to
+   * have the same price, it stands for the most expensive model.
+   */
+  function shorter(
+    step: NameStep,
+    names: readonly ShorterName[],
+    among: readonly ShorterName[],
+  ): NameCandidate[] {
+    const [own, elsewhere] = [true, false].map((isOwn) =>
+      names
+        .filter(({ host, region }) => (host === null && region === null) === isOwn)
+        .flatMap(({ name }) => shortened(step, name)),
+    );
+    return [...(own ?? []), ...hostedAmong(among), ...(elsewhere ?? [])];
+  }
+
+  function hostedAmong(names: readonly ShorterName[]): NameCandidate[] {
+    const { name } = names.at(-1) ?? {};
+    const model = hosted.find(names);
+    return name === undefined || model.length === 0 ? [] : [{ step: 'any_host', name, model }];
+  }
+
+  function namedCandidates(name: string): NameCandidate[] {
+    const [whole, ...others] = formsOf(name);
+    const all = [whole as ShorterName, ...others];
+    const undated = all.flatMap(undatedForm);
     return [
       { step: 'exact', name, model: name },
       { step: 'alias', name, model: aliases.get(name) ?? null },
       { step: 'pattern', name, model: patternModel(name) },
-      ...bare.flatMap((one) => shortened('without_prefix', one)),
-      ...undated.flatMap((one) => shortened('without_date', one)),
+      ...shorter('without_prefix', others, all),
+      ...shorter('without_date', undated, undated),
     ];
   }
 
+  function atHost(host: string, { name, region }: ShorterName): NameCandidate[] {
+    return hostedNames(host, region, name).flatMap((one) =>
+      [one, aliases.get(one)].flatMap((model) =>
+        model === undefined ? [] : { step: 'at_host' as const, name: one, model },
+      ),
+    );
+  }
+
+  /** Returns the candidates of a name that is called at this host; undefined if the provider is no host. */
+  function candidatesAt(name: string, { provider, region = null }: CalledAt): NameCandidate[] | undefined {
+    const host = provider == null ? undefined : hostOfProvider(provider);
+    if (host === undefined) {
+      return undefined;
+    }
+    const forms = formsOf(name).map((form) => ({ ...form, host, region: form.region ?? region }));
+    // A name that says itself where it is called has a price of its own, but maybe another one in the region.
+    if (shorterNames(name).some((one) => one.host !== null)) {
+      return atHost(host, forms[0] as ShorterName);
+    }
+    return [forms, forms.flatMap(undatedForm)].flatMap((level) => [
+      ...level.flatMap((form) => atHost(host, form)),
+      ...hostedAmong(level),
+    ]);
+  }
+
   return {
-    candidates,
-    otherModels(name) {
-      let models = cache.get(name);
-      if (models === undefined) {
-        const found = candidates(name).flatMap(({ model }) =>
-          model === null || model === name ? [] : model,
-        );
-        models = [...new Set(found)];
-        if (cache.size >= cachedNamesMax) {
-          cache.clear();
-        }
-        cache.set(name, models);
-      }
-      return models;
+    candidates: (name, at) => [...((at && candidatesAt(name, at)) ?? []), ...namedCandidates(name)],
+    otherModels: (name) => cached(cachedOthers, name, () => modelsOf(namedCandidates(name), name)),
+    modelsAt(name, at) {
+      const host = at.provider == null ? undefined : hostOfProvider(at.provider);
+      return host === undefined
+        ? undefined
+        : cached(cachedAtHosts, `${host} ${at.region ?? ''} ${name}`, () =>
+            modelsOf(candidatesAt(name, at) ?? [], undefined),
+          );
     },
   };
+}
+
+/** The name, and what remains of it without its prefixes, each also with dashes in its version. */
+function formsOf(name: string): ShorterName[] {
+  return [{ name, host: null, region: null }, ...shorterNames(name)].flatMap((form) => {
+    const dashed = withDashedVersion(form.name);
+    return dashed === undefined ? form : [form, { ...form, name: dashed }];
+  });
+}
+
+function undatedForm(form: ShorterName): ShorterName[] {
+  const name = withoutDateSuffix(form.name);
+  return name === undefined ? [] : [{ ...form, name }];
+}
+
+function modelsOf(candidates: readonly NameCandidate[], except: string | undefined): readonly Candidate[] {
+  const found = candidates.flatMap(({ model }) => {
+    const one = typeof model === 'string' || model?.length !== 1 ? model : model[0];
+    return one == null || one === except ? [] : [one];
+  });
+  return [...new Set(found)];
+}
+
+function cached(
+  cache: Map<string, readonly Candidate[]>,
+  name: string,
+  find: () => readonly Candidate[],
+): readonly Candidate[] {
+  let models = cache.get(name);
+  if (models === undefined) {
+    models = find();
+    if (cache.size >= cachedNamesMax) {
+      cache.clear();
+    }
+    cache.set(name, models);
+  }
+  return models;
 }
 
 function namesFor(

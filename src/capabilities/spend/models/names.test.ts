@@ -115,6 +115,83 @@ describe('a requested name', () => {
   });
 });
 
+describe('a model with prices of hosts', () => {
+  const listed = { follows_updates: true };
+  const prices = {
+    'gpt-hosted': '1',
+    'azure/gpt-hosted': '2',
+    'azure/eu/gpt-hosted': '3',
+    'groq/openai/oss-hosted': '4',
+    'together_ai/openai/oss-hosted': '5',
+  };
+  beforeAll(async () => {
+    for (const [model, input_usd_per_million] of Object.entries(prices)) {
+      expect((await put(model, { input_usd_per_million, ...listed })).status).toBe(200);
+    }
+  });
+  const cost = async (body: object) =>
+    (await post('/v1/runs', { input_tokens: 1_000_000, output_tokens: 0, ...body })).json.cost_usd;
+
+  test.each([
+    [{ model: 'gpt-hosted' }, '1'],
+    [{ model: 'gpt-hosted', provider: 'openai', region: 'eu' }, '1'],
+    [{ model: 'gpt-hosted', provider: 'azure_openai' }, '2'],
+    [{ model: 'gpt-hosted-2026-08-06', provider: 'azure.ai.openai', region: 'eu' }, '3'],
+    [{ model: 'azure/us/gpt-hosted' }, '3'],
+    [{ model: 'oss-hosted' }, '5'],
+    [{ model: 'openai/oss-hosted', provider: 'groq' }, '4'],
+  ])('is priced by where a run says that it was called: %j', async (body, usd) => {
+    expect(await cost(body)).toBe(usd);
+  });
+
+  test('holds a decision at the price of the host, and settles it at that price', async () => {
+    const request = { model: 'gpt-hosted', provider: 'azure_openai', input_tokens: 1_000_000 };
+    const decision = await post('/v1/edge/decision', { ...request, max_output_tokens: 0 });
+    expect(decision.json.held_usd).toBe('2');
+    expect(await cost({ model: 'gpt-hosted-2026-08-06', decision_id: decision.json.decision_id })).toBe('2');
+  });
+
+  test('has the price that an operator or an organization has set for the name at every host', async () => {
+    await put('azure/gpt-set', { input_usd_per_million: '2', ...listed });
+    await put('gpt-set', { input_usd_per_million: '1', ...listed });
+    const call = { model: 'gpt-set', provider: 'azure' };
+    expect(await cost(call)).toBe('2');
+    await admin('PUT', `/orgs/${org.id}/prices/gpt-set`, { input_usd_per_million: '0.5' });
+    expect(await cost(call)).toBe('0.5');
+    const other = await world.createOrg();
+    const run = { ...call, input_tokens: 1_000_000, output_tokens: 0 };
+    const costOfOther = async () =>
+      (await world.request('POST', '/v1/runs', { key: other.ownerKey, body: run })).json.cost_usd;
+    expect(await costOfOther()).toBe('2');
+    await put('gpt-set', { input_usd_per_million: '0.7' });
+    expect(await costOfOther()).toBe('0.7');
+  });
+
+  test('explains the steps with the provider, and without the cache takes the same', async () => {
+    const key = org.ownerKey;
+    const path = '/v1/models/resolve?model=gpt-hosted-latest&provider=azure&region=us';
+    const { json } = await world.request('GET', path, { key });
+    expect(json).toMatchObject({ priced_as: 'azure/gpt-hosted', input_usd_per_million: '2' });
+    expect(json.steps.at(-1)).toEqual({
+      step: 'at_host',
+      name: 'azure/gpt-hosted',
+      model: 'azure/gpt-hosted',
+      matched: true,
+    });
+    expect((await resolve('azure/ca/gpt-hosted')).json.steps.at(-1)).toEqual({
+      step: 'any_host',
+      name: 'gpt-hosted',
+      model: 'azure/eu/gpt-hosted',
+      matched: true,
+    });
+    const bypassed = createPrices({ ...world.db, notificationsHealthy: () => false });
+    const atMs = world.clock.now().getTime();
+    const at = { provider: 'azure' };
+    expect((await bypassed.find(org.id, 'gpt-hosted', atMs, at))?.model).toBe('azure/gpt-hosted');
+    expect((await bypassed.find(org.id, 'oss-hosted', atMs))?.model).toBe('together_ai/openai/oss-hosted');
+  });
+});
+
 describe('aliases and patterns', () => {
   test('are returned, kept if left out, and removed by an empty list or null', async () => {
     const names = { aliases: ['a-1', 'a-2'], patterns: ['a-*'] };

@@ -4,11 +4,19 @@
  * Every decision without a given cost needs a price, so it is returned without a promise once the prices of the models
  * and the org are cached. While change notifications may be missed the cache is bypassed.
  */
+import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import { discountedTariff, type Tariff } from '../../../kernel/rate-modifiers.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { followsUpdates } from './models.ts';
+import { mostExpensive } from './most-expensive.ts';
 import { allModelNames } from './name-queries.ts';
-import { createNameResolution, type NameResolution, type NameStep } from './name-resolution.ts';
+import {
+  type Candidate,
+  createNameResolution,
+  type NameResolution,
+  type NameStep,
+} from './name-resolution.ts';
 import { tariffOf } from './price-columns.ts';
 import {
   allModels,
@@ -16,6 +24,7 @@ import {
   allOrgVersions,
   type ModelPriceRow,
   modelPricesChanged,
+  namesOfModels,
   type OrgPriceRow,
   orgPricesChanged,
   versionsOfModels,
@@ -41,21 +50,28 @@ export interface ListedPrice extends PriceInForce {
   readonly source: 'model' | 'org' | 'discount';
   /** Null if no discount applies. */
   readonly discountBasisPoints: number | null;
+  /** True if a price list has set it, and not an operator or an org. */
+  readonly isListed: boolean;
 }
 
 export interface Prices {
   /**
    * Resolves the name and returns the price; undefined if there is none at that time. Returns a promise only if prices must be
-   * loaded first.
+   * loaded first. `at`: where the model is called, because hosts and regions have prices of their own.
    */
-  find(orgId: string, name: string, atMs: number): ListedPrice | undefined | Promise<ListedPrice | undefined>;
+  find(
+    orgId: string,
+    name: string,
+    atMs: number,
+    at?: CalledAt,
+  ): ListedPrice | undefined | Promise<ListedPrice | undefined>;
   /** Like `find`, and returns the steps that were tried. */
-  resolve(orgId: string, name: string, atMs: number): Promise<Resolution>;
+  resolve(orgId: string, name: string, atMs: number, at?: CalledAt): Promise<Resolution>;
   /**
    * Returns the price version that a run or decision references, even if it is no longer in force. Undefined if it is not a
    * version of a model that the name may mean.
    */
-  version(orgId: string, name: string, versionId: string): Promise<PriceInForce | undefined>;
+  version(orgId: string, name: string, versionId: string, at?: CalledAt): Promise<PriceInForce | undefined>;
   /** Returns all models that have a price for the org at that time, unordered. */
   list(orgId: string, atMs: number): Promise<ListedPrice[]>;
 }
@@ -105,23 +121,28 @@ export function createPrices(db: Database): Prices {
 
   async function loadModels(): Promise<ModelPrices> {
     const history = priceHistoryOf(await allModelVersions(db), modelVersion);
-    return { history, names: createNameResolution(await allModelNames(db)) };
+    return { history, names: createNameResolution(await allModelNames(db), () => history.keys()) };
   }
 
   /** Queries the versions of the models that the name may mean only; the caches load those of all models. */
-  async function findInDatabase(orgId: string, name: string, atMs: number) {
-    const exact = await findAmong(orgId, [name], atMs);
-    if (exact !== undefined) {
-      return exact;
+  async function findInDatabase(orgId: string, name: string, atMs: number, at: CalledAt | undefined) {
+    const exact = await pricesOf(orgId, [name]);
+    const exactPrice = inForce(exact.history, exact.org, name, atMs);
+    if (exactPrice !== undefined && at?.provider == null) {
+      return exactPrice;
     }
-    const names = createNameResolution(await allModelNames(db));
-    return findAmong(orgId, names.otherModels(name), atMs);
+    const models = await namesOfModels(db);
+    const names = createNameResolution(await allModelNames(db), () => models);
+    const candidates = [...(names.modelsAt(name, at ?? nowhere) ?? []), ...names.otherModels(name)];
+    const { history, org } = await pricesOf(orgId, [name, ...candidates.flat()]);
+    return resolvedPrice({ history, names }, org, name, atMs, at);
   }
 
-  async function findAmong(orgId: string, models: readonly string[], atMs: number) {
-    const history = priceHistoryOf(await versionsOfModels(db, models), modelVersion);
-    const own = priceHistoryOf(await versionsOfOrgModels(db, orgId, models), orgVersion);
-    return firstPrice(history, own, models, atMs);
+  async function pricesOf(orgId: string, models: readonly string[]) {
+    return {
+      history: priceHistoryOf(await versionsOfModels(db, models), modelVersion),
+      org: priceHistoryOf(await versionsOfOrgModels(db, orgId, models), orgVersion),
+    };
   }
 
   async function loadPrices(orgId: string): Promise<readonly [ModelPrices, OrgPriceHistory]> {
@@ -129,26 +150,27 @@ export function createPrices(db: Database): Prices {
   }
 
   return {
-    find(orgId, name, atMs) {
+    find(orgId, name, atMs, at) {
       const listed = models.peek(allModels);
       const own = orgs.peek(orgId);
       if (listed !== undefined && own !== undefined) {
-        return resolvedPrice(listed, own, name, atMs);
+        return resolvedPrice(listed, own, name, atMs, at);
       }
       // While the caches are bypassed, loading all prices for each decision would be expensive.
       return db.notificationsHealthy()
-        ? loadPrices(orgId).then(([all, orgPrices]) => resolvedPrice(all, orgPrices, name, atMs))
-        : findInDatabase(orgId, name, atMs);
+        ? loadPrices(orgId).then(([all, orgPrices]) => resolvedPrice(all, orgPrices, name, atMs, at))
+        : findInDatabase(orgId, name, atMs, at);
     },
 
-    async resolve(orgId, name, atMs) {
-      return explainedPrice(...(await loadPrices(orgId)), name, atMs);
+    async resolve(orgId, name, atMs, at) {
+      return explainedPrice(...(await loadPrices(orgId)), name, atMs, at);
     },
 
-    async version(orgId, name, versionId) {
+    async version(orgId, name, versionId, at = nowhere) {
       const [{ history, names }, orgHistory] = await loadPrices(orgId);
       const ids = versionId.split('+');
-      for (const model of [name, ...names.otherModels(name)]) {
+      const models = [name, ...(names.modelsAt(name, at) ?? []), ...names.otherModels(name)];
+      for (const model of new Set(models.flat())) {
         const price = history.get(model)?.find(({ id }) => ids.includes(id))?.price;
         const own = orgHistory.get(model)?.find(({ id }) => ids.includes(id));
         const named = own === undefined ? price : own.applyTo(price);
@@ -167,32 +189,55 @@ export function createPrices(db: Database): Prices {
   };
 }
 
+const nowhere: CalledAt = {};
+
+/** A price that an operator or the org has set for exactly this name applies at every host. */
 function resolvedPrice(
   { history, names }: ModelPrices,
   org: OrgPriceHistory,
   name: string,
   atMs: number,
+  at: CalledAt | undefined,
 ): ListedPrice | undefined {
   const exact = inForce(history, org, name, atMs);
-  if (exact !== undefined) {
+  if (exact !== undefined && (at?.provider == null || !exact.isListed)) {
     return exact;
   }
-  return firstPrice(history, org, names.otherModels(name), atMs);
+  const hosted = at && names.modelsAt(name, at);
+  return (
+    (hosted && firstPrice(history, org, hosted, atMs)) ??
+    exact ??
+    firstPrice(history, org, names.otherModels(name), atMs)
+  );
 }
 
 function firstPrice(
   history: ModelPriceHistory,
   org: OrgPriceHistory,
-  models: readonly string[],
+  candidates: readonly Candidate[],
   atMs: number,
 ): ListedPrice | undefined {
-  for (const model of models) {
-    const price = inForce(history, org, model, atMs);
+  for (const candidate of candidates) {
+    const price = candidatePrice(history, org, candidate, atMs);
     if (price !== undefined) {
       return price;
     }
   }
   return undefined;
+}
+
+function candidatePrice(
+  history: ModelPriceHistory,
+  org: OrgPriceHistory,
+  candidate: Candidate,
+  atMs: number,
+): ListedPrice | undefined {
+  return typeof candidate === 'string'
+    ? inForce(history, org, candidate, atMs)
+    : mostExpensive(
+        candidate.flatMap((model) => inForce(history, org, model, atMs) ?? []),
+        ({ rates }) => rates,
+      );
 }
 
 /** Takes the same steps as `resolvedPrice`. */
@@ -201,6 +246,7 @@ function explainedPrice(
   org: OrgPriceHistory,
   name: string,
   atMs: number,
+  at: CalledAt | undefined,
 ): Resolution {
   const steps: ResolutionStep[] = [];
   const own = inForce(history, org, name, atMs);
@@ -209,9 +255,11 @@ function explainedPrice(
   if (isOwn) {
     return { price: own, steps };
   }
-  for (const candidate of names.candidates(name)) {
-    const price = candidate.model === null ? undefined : inForce(history, org, candidate.model, atMs);
-    steps.push({ ...candidate, matched: price !== undefined });
+  const isSet = own !== undefined && !own.isListed;
+  for (const { model, ...candidate } of names.candidates(name, isSet ? undefined : at)) {
+    const price = model === null ? undefined : candidatePrice(history, org, model, atMs);
+    const shown = typeof model === 'string' ? model : (price?.model ?? null);
+    steps.push({ ...candidate, model: shown, matched: price !== undefined });
     if (price !== undefined) {
       return { price, steps };
     }
@@ -253,6 +301,7 @@ function modelVersion(row: ModelPriceRow): ModelVersion {
     provider,
     source: 'model',
     discountBasisPoints: null,
+    isListed: followsUpdates(row),
   };
   return { id, effective_from, ended_at, price };
 }
@@ -285,6 +334,7 @@ function ownPrice(row: OrgPriceRow): OrgVersion['applyTo'] {
     provider: price?.provider ?? null,
     source: 'org',
     discountBasisPoints: null,
+    isListed: false,
   });
 }
 
@@ -296,5 +346,6 @@ function reducedPrice(id: string, discountBasisPoints: number): OrgVersion['appl
       ...discountedTariff(price, BigInt(discountBasisPoints)),
       source: 'discount',
       discountBasisPoints,
+      isListed: false,
     };
 }

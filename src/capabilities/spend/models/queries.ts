@@ -145,6 +145,12 @@ export async function allModelVersions(db: Queryable): Promise<ModelPriceRow[]> 
   return db.query<ModelPriceRow>(`SELECT ${modelColumns.join()} FROM model_prices ${latestFirst}`, []);
 }
 
+/** Returns all models that have or had a price. */
+export async function namesOfModels(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ model: string }>('SELECT DISTINCT model FROM model_prices', []);
+  return rows.map(({ model }) => model);
+}
+
 export async function allOrgVersions(db: Queryable, orgId: string): Promise<OrgPriceRow[]> {
   return db.query<OrgPriceRow>(
     `SELECT ${orgColumns.join()} FROM org_prices WHERE org_id = $1 ${latestFirst}`,

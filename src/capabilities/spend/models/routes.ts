@@ -87,7 +87,7 @@ function resolveRoute({ prices, unpricedPolicy }: ModelDependencies): Route {
     query: ResolveQuery,
     response: ModelResolution,
     async handler({ query, caller, now }) {
-      const resolution = await prices.resolve(caller.tenantId, query.model, now.getTime());
+      const resolution = await prices.resolve(caller.tenantId, query.model, now.getTime(), query);
       return viewResolution(query.model, resolution, await unpricedPolicy(caller.tenantId));
     },
   });

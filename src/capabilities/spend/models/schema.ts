@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { formatMessage } from '../../../contract/format-message.ts';
-import { serviceWord } from '../../../ledger/service-fields.ts';
+import { servedRegion, serviceWord } from '../../../ledger/service-fields.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
 import { nameSteps } from './name-resolution.ts';
@@ -230,6 +230,15 @@ export const ResolveQuery = closed({
     maxLength: modelLengthMax,
     description: 'The name as callers would send it.',
   }),
+  provider: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description:
+        'The provider that runs would state, such as `azure_openai`: hosts have prices of their own.',
+    }),
+  ),
+  region: Type.Optional(servedRegion),
 });
 
 export const unpricedTreatments = ['refuse', 'hold_default', 'record'] as const;
@@ -257,9 +266,10 @@ export const ModelResolution = closed({
     closed({
       step: choice(
         ['org_price', ...nameSteps],
-        '`org_price`: your own price of the name. `exact`: the list price of the name. `alias`, `pattern`: the model ' +
-          'that has the name. `without_prefix`: the name without the prefix of a provider. `without_date`: the name ' +
-          'without the date or number of a release.',
+        '`org_price`: your own price of the name. `at_host`: the list price of the name at the provider. `exact`: the list price ' +
+          'of the name. `alias`, `pattern`: the model that has the name. `without_prefix`: the name without the prefix of a ' +
+          'provider. `any_host`: the most expensive price that hosts have for the name. `without_date`: the name without the ' +
+          'date or number of a release.',
       ),
       name: Type.String({ description: 'The name that was looked up.' }),
       model: nullable(Type.String({ description: 'The model that the name stands for; null: none.' })),

@@ -50,10 +50,16 @@ export async function completeRun(
 /** Returns the price at the admission of the run; undefined if there is none, or if the cost is given. */
 function priceOf(
   deps: RunDependencies,
-  { org_id, model, served_model, decision_id, charged_at }: RunRow,
+  { org_id, model, served_model, decision_id, charged_at, provider, region }: RunRow,
   body: CompleteRun,
 ): RunPrice | undefined | Promise<RunPrice | undefined> {
-  const priced = { model, served_model: body.served_model ?? served_model, decision_id };
+  const priced = {
+    model,
+    served_model: body.served_model ?? served_model,
+    decision_id,
+    provider,
+    region: body.region ?? region,
+  };
   return body.cost_usd === undefined ? findRunPrice(deps, org_id, priced, charged_at) : undefined;
 }
 

@@ -9,7 +9,7 @@ test('a price that cannot be loaded fails the settlement, and leaves no rejected
     findForCall: unavailable,
     version: () => new Promise(() => undefined),
   };
-  const decided = { model: 'm', priceVersion: 'v', admittedAtMs: 0 };
+  const decided = { model: 'm', priceVersion: 'v', admittedAtMs: 0, at: {} };
   for (const served of ['m', 'm-2026-01-01']) {
     await expect(findSettledPrice(prices as CallPrices, 'org', served, decided)).rejects.toThrow(
       'unavailable',

@@ -1,4 +1,5 @@
 /** The stage that finds the price of a run: the one in force at its admission, or that of its hold. */
+import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import { type HeldService, type Hold, restoredHold } from '../../../ledger/holds/hold.ts';
 import { findEnds } from '../../../ledger/postings/ledger-writes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
@@ -18,6 +19,8 @@ interface PricedRun {
   readonly model: string;
   readonly served_model?: string | null;
   readonly decision_id?: string | null;
+  readonly provider?: string | null;
+  readonly region?: string | null;
 }
 
 /** Returns the price in force when the run was admitted: at `admittedAt`, or when its decision was made. */
@@ -28,7 +31,7 @@ export function findRunPrice(
   admittedAt: Date,
 ): RunPrice | undefined | Promise<RunPrice | undefined> {
   return run.decision_id == null
-    ? deps.prices.findForCall(orgId, run.served_model ?? run.model, admittedAt.getTime())
+    ? deps.prices.findForCall(orgId, run.served_model ?? run.model, admittedAt.getTime(), run)
     : findDecisionPrice(deps, orgId, run, run.decision_id, admittedAt);
 }
 
@@ -36,7 +39,7 @@ export function findRunPrice(
 async function findDecisionPrice(
   deps: PriceDependencies,
   orgId: string,
-  { model, served_model }: PricedRun,
+  { model, served_model, provider, region }: PricedRun,
   decisionId: string,
   admittedAt: Date,
 ): Promise<RunPrice | undefined> {
@@ -47,6 +50,10 @@ async function findDecisionPrice(
     model: hold?.scope.model ?? model,
     priceVersion: hold?.priceVersion,
     admittedAtMs: hold?.admittedAtMs ?? deps.failOpen.decidedAtMs(orgId, decisionId) ?? admittedAt.getTime(),
+    at: {
+      provider: hold?.scope.provider ?? provider ?? null,
+      region: region ?? hold?.service?.region ?? null,
+    },
   });
   return price === undefined || hold?.service === undefined ? price : { ...price, heldService: hold.service };
 }
@@ -56,6 +63,8 @@ interface Decided {
   readonly model: string;
   readonly priceVersion: string | null | undefined;
   readonly admittedAtMs: number;
+  /** Where the model was called. */
+  readonly at: CalledAt;
 }
 
 /**
@@ -68,27 +77,30 @@ export async function findSettledPrice(
   served: string,
   decided: Decided,
 ): Promise<RunPrice | undefined> {
+  const { admittedAtMs, at } = decided;
   const inForce =
     served === decided.model
-      ? await prices.findForCall(orgId, served, decided.admittedAtMs)
-      : await prices.find(orgId, served, decided.admittedAtMs);
+      ? await prices.findForCall(orgId, served, admittedAtMs, at)
+      : await prices.find(orgId, served, admittedAtMs, at);
   // Most responses name a dated version of the decided model: no version needs to be searched for.
   if (inForce !== undefined && inForce.versionId === decided.priceVersion) {
     return inForce;
   }
   const priceOf = async (name: string): Promise<PriceInForce | undefined> => {
-    const held = decided.priceVersion ? await prices.version(orgId, name, decided.priceVersion) : undefined;
+    const held = decided.priceVersion
+      ? await prices.version(orgId, name, decided.priceVersion, at)
+      : undefined;
     if (held !== undefined && name === decided.model) {
       return held;
     }
-    const found = await prices.find(orgId, name, decided.admittedAtMs);
+    const found = await prices.find(orgId, name, admittedAtMs, at);
     return found === undefined || found.model === held?.model ? (held ?? found) : found;
   };
   const own = await priceOf(served);
   if (own !== undefined) {
     return own;
   }
-  const byPolicy = await prices.findForCall(orgId, served, decided.admittedAtMs);
+  const byPolicy = await prices.findForCall(orgId, served, admittedAtMs, at);
   if (served === decided.model || byPolicy?.unpriced === 'hold_default') {
     return byPolicy;
   }

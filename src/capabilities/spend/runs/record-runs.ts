@@ -136,8 +136,8 @@ function withPriceForAll(deps: RunDependencies): RunDependencies {
     ...deps,
     prices: {
       ...prices,
-      findForCall(orgId, name, atMs) {
-        const found = prices.findForCall(orgId, name, atMs);
+      findForCall(orgId, name, atMs, at) {
+        const found = prices.findForCall(orgId, name, atMs, at);
         return found instanceof Promise
           ? found.then((price) => price ?? unpricedAtNoCost)
           : (found ?? unpricedAtNoCost);

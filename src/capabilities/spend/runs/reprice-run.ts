@@ -57,8 +57,8 @@ async function findLaterPrice(
   now: Date,
 ): Promise<PriceInForce | undefined> {
   const name = pricedName(run);
-  const atThatTime = await prices.find(run.org_id, name, run.charged_at.getTime());
+  const atThatTime = await prices.find(run.org_id, name, run.charged_at.getTime(), run);
   return atThatTime !== undefined && unitErrors(atThatTime, run).length === 0
     ? atThatTime
-    : prices.find(run.org_id, name, now.getTime());
+    : prices.find(run.org_id, name, now.getTime(), run);
 }

@@ -39,6 +39,7 @@ export async function draftCall(
     model,
     priceVersion,
     admittedAtMs,
+    at: { provider: call.attribution.provider ?? null, region: body.region ?? null },
   });
   const context: DraftContext = {
     ids,

@@ -258,7 +258,7 @@ async function fitOf(
   fitDownTo: number,
   toolNanos: bigint,
 ): Promise<Fit | undefined> {
-  const price = await prices.findForCall(caller.tenantId, body.model, now.getTime());
+  const price = await prices.findForCall(caller.tenantId, body.model, now.getTime(), body);
   const inputTokens = BigInt(body.input_tokens);
   const rates = requestedRates(price, body, inputTokens);
   const others = otherChargesOf(price, body);

@@ -3,6 +3,7 @@
  * provides: its default rates, or none at all. Everything that admits or charges calls uses it; what compares or corrects
  * costs uses real prices only (`Prices.find`).
  */
+import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import type { Rates } from '../../../kernel/prices.ts';
 import type { Tariff } from '../../../kernel/rate-modifiers.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
@@ -26,6 +27,7 @@ export interface CallPrices extends Prices {
     orgId: string,
     name: string,
     atMs: number,
+    at?: CalledAt,
   ): PriceInForce | undefined | Promise<PriceInForce | undefined>;
   unpricedPolicy(orgId: string): UnpricedPolicy | Promise<UnpricedPolicy>;
 }
@@ -52,17 +54,17 @@ export function createCallPrices(db: Database, prices: Prices): CallPrices {
 
   return {
     ...prices,
-    findForCall(orgId, name, atMs) {
-      const found = prices.find(orgId, name, atMs);
+    findForCall(orgId, name, atMs, at) {
+      const found = prices.find(orgId, name, atMs, at);
       return found instanceof Promise
         ? found.then((price) => price ?? priceOfPolicy(orgId))
         : (found ?? priceOfPolicy(orgId));
     },
     unpricedPolicy: (orgId) => policies.get(orgId),
-    async version(orgId, name, versionId) {
+    async version(orgId, name, versionId, at) {
       return isDefaultRates(versionId)
         ? policyOf(await findUnpricedPolicyVersion(db, orgId, versionId)).price
-        : prices.version(orgId, name, versionId);
+        : prices.version(orgId, name, versionId, at);
     },
   };
 }
