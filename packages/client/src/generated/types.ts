@@ -4053,6 +4053,12 @@ export interface StatementComparison_total_causes {
   readonly cause: DifferenceCause;
   readonly usd: string;
   readonly rows: number;
+  readonly kinds: readonly StatementComparison_total_causes_kinds[];
+}
+
+export interface StatementComparison_total_causes_kinds {
+  readonly kind: 'uncached_input' | 'cached_input' | 'cache_write' | 'output';
+  readonly usd: string;
 }
 
 export interface StatementDifference {
@@ -4075,6 +4081,7 @@ export interface StatementDifference_billed {
 
 export interface StatementDifference_causes {
   readonly cause: DifferenceCause;
+  readonly kind: 'uncached_input' | 'cached_input' | 'cache_write' | 'output' | null;
   readonly usd: string;
   readonly tokens: number | null;
   readonly provider_key_ids: readonly string[];

@@ -2,10 +2,10 @@
 import { formatUsd } from '../../../kernel/money.ts';
 import { decodeCursor, encodeCursor, pageSize } from '../../../platform/http/routes/list.ts';
 import type { ComparedRow, Comparison } from './comparison.ts';
-import { type DifferenceCause, differenceCauses, type LineSums } from './difference.ts';
+import { type BilledSums, type Cause, differenceCauses } from './difference.ts';
 import type { StatementRow } from './queries.ts';
 import type { ComparisonQuery, ComparisonRow, ComparisonView, SumsView } from './schema.ts';
-import { type LineTokens, subtractTokens, totalTokens } from './statement-line.ts';
+import { type LineTokens, subtractTokens, tokenKinds, totalTokens } from './statement-line.ts';
 
 export function viewComparison(
   statement: StatementRow,
@@ -38,19 +38,18 @@ export function viewComparison(
   };
 }
 
-function totalsByCause(rows: readonly ComparedRow[]): ComparisonView['total']['causes'] {
-  const totals = new Map<DifferenceCause, { usd: bigint; rows: number }>();
-  for (const { causes } of rows) {
-    const counted = new Set<DifferenceCause>();
-    for (const { cause, usd } of causes) {
-      const there = totals.get(cause) ?? { usd: 0n, rows: 0 };
-      totals.set(cause, { usd: there.usd + usd, rows: there.rows + (counted.has(cause) ? 0 : 1) });
-      counted.add(cause);
-    }
-  }
+type CauseTotal = ComparisonView['total']['causes'][number];
+
+function totalsByCause(rows: readonly ComparedRow[]): CauseTotal[] {
   return differenceCauses.flatMap((cause) => {
-    const found = totals.get(cause);
-    return found === undefined ? [] : [{ cause, usd: formatUsd(found.usd), rows: found.rows }];
+    const found = rows.filter(({ causes }) => causes.some((one) => one.cause === cause));
+    const all = found.flatMap(({ causes }) => causes.filter((one) => one.cause === cause));
+    const usdOf = (causes: readonly Cause[]) => formatUsd(causes.reduce((sum, { usd }) => sum + usd, 0n));
+    const kinds = tokenKinds
+      .map((kind) => ({ kind, causes: all.filter((one) => one.kind === kind) }))
+      .filter(({ causes }) => causes.length > 0)
+      .map(({ kind, causes }) => ({ kind, usd: usdOf(causes) }));
+    return found.length === 0 ? [] : [{ cause, usd: usdOf(all), rows: found.length, kinds }];
   });
 }
 
@@ -66,8 +65,9 @@ function viewRow(row: ComparedRow, hasTokens: boolean): ComparisonRow {
     billed: viewSums(row.billed, hasTokens),
     recorded: viewSums(row.recorded, true),
     difference: viewSums(difference, hasTokens),
-    causes: row.causes.map(({ cause, usd, tokens, keyIds }) => ({
+    causes: row.causes.map(({ cause, usd, tokens, kind, keyIds }) => ({
       cause,
+      kind: kind === '' ? null : kind,
       usd: formatUsd(usd),
       tokens: hasTokens ? Number(totalTokens(tokens)) : null,
       provider_key_ids: [...keyIds],
@@ -75,7 +75,7 @@ function viewRow(row: ComparedRow, hasTokens: boolean): ComparisonRow {
   };
 }
 
-function viewSums({ usd, tokens }: Omit<LineSums, 'runs'>, hasTokens: boolean): SumsView {
+function viewSums({ usd, tokens }: BilledSums, hasTokens: boolean): SumsView {
   const shown = (count: (tokens: LineTokens) => bigint) => (hasTokens ? Number(count(tokens)) : null);
   return {
     usd: formatUsd(usd),

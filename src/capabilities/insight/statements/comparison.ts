@@ -4,6 +4,7 @@ import { findTimezone } from '../usage/index.ts';
 import {
   addSums,
   type BilledLine,
+  type BilledSums,
   billedSums,
   type Cause,
   type Correction,
@@ -32,7 +33,7 @@ export interface ComparedRow {
   /** The name that the runs of the row have; undefined if there are none. */
   readonly recordedModel: string | undefined;
   readonly project: string;
-  readonly billed: Omit<LineSums, 'runs'>;
+  readonly billed: BilledSums;
   /** The runs of the day in the time zone of the organization, as in usage reports. */
   readonly recorded: LineSums;
   readonly causes: readonly Cause[];
@@ -161,11 +162,11 @@ function correctionsByKey(
 ): ReadonlyMap<string, readonly Correction[]> {
   const byKey = new Map<string, Map<string, Correction>>();
   for (const group of groups) {
-    const { cause, keyIds, sums } = group;
+    const { cause, kind, keyIds, sums } = group;
     const ofRow = byKey.get(keyOf(group)) ?? new Map<string, Correction>();
-    const name = JSON.stringify([cause, keyIds]);
+    const name = JSON.stringify([cause, kind, keyIds]);
     const there = ofRow.get(name)?.sums ?? noSums;
-    byKey.set(keyOf(group), ofRow.set(name, { cause, keyIds, sums: addSums(there, sums) }));
+    byKey.set(keyOf(group), ofRow.set(name, { cause, kind, keyIds, sums: addSums(there, sums) }));
   }
   return new Map([...byKey].map(([key, ofRow]) => [key, [...ofRow.values()]]));
 }

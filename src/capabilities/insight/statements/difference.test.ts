@@ -11,6 +11,7 @@ const tokens = (input: number, output: number): LineTokens => ({
 const sums = (runs: number, usd: number, input: number, output: number): LineSums => ({
   runs: BigInt(runs),
   usd: BigInt(usd),
+  usdByKind: noTokens,
   tokens: tokens(input, output),
 });
 /** Ten nanodollars per input token, forty per output token. */
@@ -27,6 +28,7 @@ const used = (keyId: string, input: number, output: number): BilledLine => ({
 const recorded = (settled: LineSums, more: Partial<Recorded> = {}): Recorded => {
   const unsettled = more.unsettled ?? noSums;
   const local = {
+    usdByKind: noTokens,
     runs: settled.runs + unsettled.runs,
     usd: settled.usd + unsettled.usd,
     tokens: tokens(
@@ -51,6 +53,47 @@ describe('a row', () => {
     expect(shown(explain(billed, recorded(sums(10, 800_000, 100_000, 0)), options))).toEqual([
       'price 200000',
     ]);
+  });
+
+  test('with one rate that differs names the kind of tokens, and no more than rounding for the others', () => {
+    const row = sums(10, 1_000_000 + 240_003, 100_000, 6_000);
+    const usdByKind = { ...noTokens, uncached_input: 1_000_003n, output: 240_000n };
+    const byKind = recorded({ ...row, usdByKind });
+    const billed = [
+      { ...costs(100_000, 0)[0], usdNanos: 1_500_000n } as BilledLine,
+      costs(0, 6_000)[1] as BilledLine,
+      used('key_a', 100_000, 6_000),
+    ];
+    expect(explain(billed, byKind, options)).toEqual([
+      { cause: 'price', kind: 'uncached_input', usd: 499_997n, tokens: noTokens, keyIds: [] },
+    ]);
+  });
+
+  test('with several rates that differ and missing calls names each, and they add up', () => {
+    const row = sums(10, 900_000 + 300_000, 100_000, 6_000);
+    const usdByKind = { ...noTokens, uncached_input: 900_000n, output: 300_000n };
+    const billed = [...costs(130_000, 6_000), used('key_a', 130_000, 6_000)];
+    const causes = explain(billed, recorded({ ...row, usdByKind }), options);
+    expect(causes.map(({ cause, kind, usd }) => `${cause} ${kind} ${usd}`)).toEqual([
+      'missing  300000',
+      'price uncached_input 100000',
+      'price output -60000',
+    ]);
+  });
+
+  test('with rates that differ, some of which were corrected, names those that are left', () => {
+    const posted = {
+      ...noSums,
+      runs: 1n,
+      usd: 100_000n,
+      usdByKind: { ...noTokens, uncached_input: 100_000n },
+    };
+    const row = sums(11, 900_000 + 300_000 + 100_000, 100_000, 6_000);
+    const usdByKind = { ...noTokens, uncached_input: 1_000_000n, output: 300_000n };
+    const corrections = [{ cause: 'price', kind: 'uncached_input', keyIds: [], sums: posted }] as const;
+    const billed = [...costs(100_000, 6_000), used('key_a', 100_000, 6_000)];
+    const causes = explain(billed, recorded({ ...row, usdByKind }, { corrections }), options);
+    expect(causes.map(({ cause, kind, usd }) => `${cause} ${kind} ${usd}`)).toEqual(['price output -60000']);
   });
 
   test('with less than a nanodollar per run was rounded', () => {
@@ -122,7 +165,7 @@ describe('a row', () => {
   test('whose late runs were corrected has no cause, although its tokens still differ', () => {
     const row = recorded(sums(2, 0, 100, 0), {
       lateShift: sums(-1, -1_000, -100, 0),
-      corrections: [{ cause: 'late', keyIds: [], sums: sums(1, -1_000, 0, 0) }],
+      corrections: [{ cause: 'late', kind: '', keyIds: [], sums: sums(1, -1_000, 0, 0) }],
     });
     expect(explain([], row, options)).toEqual([]);
   });
@@ -131,7 +174,7 @@ describe('a row', () => {
     const billed = [...costs(10, 0), used('key_a', 10, 0)];
     const row = recorded(sums(2, 0, 100, 0), {
       lateShift: sums(-1, -1_000, -100, 0),
-      corrections: [{ cause: 'late', keyIds: [], sums: sums(1, -1_000, 0, 0) }],
+      corrections: [{ cause: 'late', kind: '', keyIds: [], sums: sums(1, -1_000, 0, 0) }],
     });
     expect(shown(explain(billed, row, options))).toEqual(['missing 100 key_a']);
   });
@@ -141,8 +184,8 @@ describe('a row', () => {
     const row = recorded(sums(2, 10_000, 4_000, 0), {
       unsettled: sums(1, 30_000, 0, 0),
       corrections: [
-        { cause: 'missing', keyIds: ['key_other'], sums: sums(1, 30_000, 3_000, 0) },
-        { cause: 'unsettled', keyIds: [], sums: sums(1, -20_000, 1_000, 0) },
+        { cause: 'missing', kind: '', keyIds: ['key_other'], sums: sums(1, 30_000, 3_000, 0) },
+        { cause: 'unsettled', kind: '', keyIds: [], sums: sums(1, -20_000, 1_000, 0) },
       ],
     });
     const causes = explain(billed, row, { ...options, gatewayKeyIds: new Set(['key_gateway']) });
@@ -151,7 +194,7 @@ describe('a row', () => {
 
   test('that is billed lower after a correction takes it back', () => {
     const row = recorded(sums(2, 14_000, 1_000, 100), {
-      corrections: [{ cause: 'missing', keyIds: ['key_a'], sums: sums(1, 14_000, 1_000, 100) }],
+      corrections: [{ cause: 'missing', kind: '', keyIds: ['key_a'], sums: sums(1, 14_000, 1_000, 100) }],
     });
     expect(shown(explain([], row, options))).toEqual(['missing -14000 key_a']);
   });

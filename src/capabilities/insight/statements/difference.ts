@@ -5,6 +5,7 @@
 import { roundedQuotient } from '../../../kernel/decimals.ts';
 import {
   addTokens,
+  type ByTokenKind,
   hasTokens,
   type LineTokens,
   noTokens,
@@ -29,17 +30,29 @@ export type DifferenceCause = (typeof differenceCauses)[number];
 export interface LineSums {
   readonly tokens: LineTokens;
   readonly usd: bigint;
+  /** The part of `usd` that is known to be for a kind of tokens. */
+  readonly usdByKind: ByTokenKind;
   readonly runs: bigint;
 }
 
-export const noSums: LineSums = { tokens: noTokens, usd: 0n, runs: 0n };
+export const noSums: LineSums = { tokens: noTokens, usd: 0n, usdByKind: noTokens, runs: 0n };
 
 export function addSums(a: LineSums, b: LineSums): LineSums {
-  return { tokens: addTokens(a.tokens, b.tokens), usd: a.usd + b.usd, runs: a.runs + b.runs };
+  return {
+    tokens: addTokens(a.tokens, b.tokens),
+    usd: a.usd + b.usd,
+    usdByKind: addTokens(a.usdByKind, b.usdByKind),
+    runs: a.runs + b.runs,
+  };
 }
 
 export function subtractSums(a: LineSums, b: LineSums): LineSums {
-  return { tokens: subtractTokens(a.tokens, b.tokens), usd: a.usd - b.usd, runs: a.runs - b.runs };
+  return {
+    tokens: subtractTokens(a.tokens, b.tokens),
+    usd: a.usd - b.usd,
+    usdByKind: subtractTokens(a.usdByKind, b.usdByKind),
+    runs: a.runs - b.runs,
+  };
 }
 
 export type BilledLine = Pick<StatementLine, 'keyId' | 'kind' | 'tokens' | 'usdNanos'>;
@@ -70,16 +83,20 @@ export interface Cause {
   readonly cause: DifferenceCause;
   readonly usd: bigint;
   readonly tokens: LineTokens;
+  /** For `price`: the kind of tokens whose rate differs; empty if that is not known. */
+  readonly kind: TokenKind | '';
   /** For `missing`: the provider's keys that the calls may have used. */
   readonly keyIds: readonly string[];
 }
 
 /** The sums of the runs that reconciliations posted for a cause. */
-export interface Correction extends Pick<Cause, 'cause' | 'keyIds'> {
+export interface Correction extends Pick<Cause, 'cause' | 'kind' | 'keyIds'> {
   readonly sums: LineSums;
 }
 
-export function billedSums(lines: readonly BilledLine[]): Omit<LineSums, 'runs'> {
+export type BilledSums = Pick<LineSums, 'tokens' | 'usd'>;
+
+export function billedSums(lines: readonly BilledLine[]): BilledSums {
   let tokens = noTokens;
   let usd = 0n;
   for (const line of lines) {
@@ -122,7 +139,7 @@ export function explain(
   const { settled, unsettled, local, corrections } = recorded;
   const withCorrections = addSums(settled, unsettled);
   const { usd, tokens } = subtractSums(withCorrections, local);
-  const causes: Cause[] = [{ cause: 'time_zone', usd, tokens, keyIds: [] }];
+  const causes: Cause[] = [{ cause: 'time_zone', usd, tokens, kind: '', keyIds: [] }];
   const total = billedSums(billed);
   if (corrections.length > 0 && total.usd === withCorrections.usd) {
     // A correction cannot have negative tokens, so the tokens of a corrected row may differ for good.
@@ -206,7 +223,32 @@ function explainTokens(row: Row, valueAtRates: Valuation): boolean {
   } else if (hasTokens(unmatched)) {
     explainBy(row, 'missing', valueAtRates(unmatched), unmatched, keysWith(ownLines(row), unmatched));
   }
+  explainRates(row);
   return explainRest(row, 'price');
+}
+
+/**
+ * The rest is due to single rates if the differences between the billed and the recorded rates, for the recorded tokens, add up to it.
+ * What they add up to less is part of the largest.
+ */
+function explainRates(row: Row): void {
+  const { billed, all, rest, tolerance } = row;
+  const total = billedSums(billed).tokens;
+  const differences = tokenKinds
+    .map((kind) => {
+      const atBilledRate = share(billedForKind(billed, kind), all.tokens[kind], total[kind]);
+      return { kind, usd: atBilledRate - all.usdByKind[kind] };
+    })
+    .filter(({ usd }) => usd > tolerance || usd < -tolerance)
+    .toSorted((a, b) => (magnitude(a.usd) > magnitude(b.usd) ? -1 : 1));
+  const [largest] = differences;
+  const left = rest - differences.reduce((sum, { usd }) => sum + usd, 0n);
+  if (largest === undefined || magnitude(left) > tolerance * BigInt(tokenKinds.length)) {
+    return;
+  }
+  for (const { kind, usd } of differences) {
+    explainBy(row, 'price', usd + (kind === largest.kind ? left : 0n), noTokens, [], kind);
+  }
 }
 
 function explainRest(row: Row, cause: 'price' | 'unknown'): true {
@@ -215,8 +257,15 @@ function explainRest(row: Row, cause: 'price' | 'unknown'): true {
 }
 
 /** Takes the amount and the tokens off the rest. */
-function explainBy(row: Row, cause: DifferenceCause, usd: bigint, tokens = noTokens, keyIds: string[] = []) {
-  row.causes.push({ cause, usd, tokens, keyIds });
+function explainBy(
+  row: Row,
+  cause: DifferenceCause,
+  usd: bigint,
+  tokens = noTokens,
+  keyIds: string[] = [],
+  kind: TokenKind | '' = '',
+) {
+  row.causes.push({ cause, usd, tokens, kind, keyIds });
   row.rest -= usd;
   row.unmatched = subtractTokens(row.unmatched, tokens);
 }
@@ -237,13 +286,16 @@ function ownLines(row: Row): BilledLine[] {
 /** Subtracts each correction from its cause: that of the same keys, if there is one. */
 function withoutCorrected(causes: readonly Cause[], corrections: readonly Correction[]): readonly Cause[] {
   const left = [...causes];
-  for (const { cause, keyIds, sums } of corrections) {
+  for (const { cause, kind, keyIds, sums } of corrections) {
     const alike = left.filter((one) => one.cause === cause);
-    const found = alike.find((one) => one.keyIds.join() === keyIds.join()) ?? alike[0];
+    const isSame = (one: Cause) => one.kind === kind && one.keyIds.join() === keyIds.join();
+    const found = alike.find(isSame) ?? alike[0];
     const usd = (found?.usd ?? 0n) - sums.usd;
     const tokens = subtractTokens(found?.tokens ?? noTokens, sums.tokens);
     const isCorrected = usd === 0n && tokenKinds.every((kind) => tokens[kind] <= 0n);
-    const rest = isCorrected ? [] : [{ cause, usd, tokens, keyIds: found?.keyIds ?? keyIds }];
+    const rest = isCorrected
+      ? []
+      : [{ cause, usd, tokens, kind: found?.kind ?? kind, keyIds: found?.keyIds ?? keyIds }];
     left.splice(found === undefined ? left.length : left.indexOf(found), 1, ...rest);
   }
   return left;
@@ -274,17 +326,21 @@ type Valuation = (tokens: LineTokens) => bigint;
  */
 function createValuation(billed: readonly BilledLine[]): Valuation {
   const total = billedSums(billed).tokens;
-  const usdOf = (kind: BilledLine['kind']) =>
-    billed.reduce((sum, line) => (line.kind === kind ? sum + line.usdNanos : sum), 0n);
-  const usdByKind = tokenKinds.map((kind) => ({ kind, usd: usdOf(kind) }));
-  const usdOfAll = usdOf('');
-  const share = (usd: bigint, part: bigint, whole: bigint) =>
-    whole === 0n ? 0n : roundedQuotient(usd * part, whole);
+  const usdByKind = tokenKinds.map((kind) => ({ kind, usd: billedForKind(billed, kind) }));
+  const usdOfAll = billedForKind(billed, '');
   return (tokens) =>
     usdByKind.reduce(
       (sum, { kind, usd }) => sum + share(usd, tokens[kind], total[kind]),
       share(usdOfAll, totalTokens(tokens), totalTokens(total)),
     );
+}
+
+function billedForKind(billed: readonly BilledLine[], kind: BilledLine['kind']): bigint {
+  return billed.reduce((sum, line) => (line.kind === kind ? sum + line.usdNanos : sum), 0n);
+}
+
+function share(usd: bigint, part: bigint, whole: bigint): bigint {
+  return whole === 0n ? 0n : roundedQuotient(usd * part, whole);
 }
 
 /** One nanodollar per run, which is rounded up, and half of the last decimal per amount of the statement. */
@@ -299,7 +355,11 @@ function isNearer(unmatched: LineTokens, shift: LineTokens): boolean {
 }
 
 function distance(tokens: LineTokens): bigint {
-  return tokenKinds.reduce((sum, kind) => sum + (tokens[kind] < 0n ? -tokens[kind] : tokens[kind]), 0n);
+  return tokenKinds.reduce((sum, kind) => sum + magnitude(tokens[kind]), 0n);
+}
+
+function magnitude(amount: bigint): bigint {
+  return amount < 0n ? -amount : amount;
 }
 
 /** The smaller number of each kind, and none where one of them is negative. */

@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto';
 import { type ApiError, apiError } from '../../../contract/api-error.ts';
-import { noParts } from '../../../kernel/cost-parts.ts';
+import { type CostParts, noParts } from '../../../kernel/cost-parts.ts';
 import { maxNanos } from '../../../kernel/money.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { Outcome, Posting } from '../../../ledger/posting.ts';
@@ -150,21 +150,27 @@ function draftPosting(
   statement: StatementRow,
   { keyId, now }: ReconcileCall,
   row: ComparedRow,
-  { cause, usd, tokens, keyIds }: Cause,
+  { cause, usd, tokens, kind, keyIds }: Cause,
 ): Posting<RunDraft> {
   const model = row.recordedModel ?? row.model;
-  const externalId = `${correctionPrefix}${statement.id}:${hash('sha256', JSON.stringify([row.key, cause, keyIds]))}`;
+  const externalId = `${correctionPrefix}${statement.id}:${hash('sha256', JSON.stringify([row.key, cause, keyIds, ...(kind === '' ? [] : [kind])]))}`;
   const counted = postedTokens(tokens);
   const body = {
     external_id: externalId,
     model,
     provider: statement.provider,
     ...projectScope(statement, row.project),
-    metadata: { statement_id: statement.id, cause, provider_key_ids: [...keyIds], billed_model: row.model },
+    metadata: {
+      statement_id: statement.id,
+      cause,
+      ...(kind !== '' && { kind }),
+      provider_key_ids: [...keyIds],
+      billed_model: row.model,
+    },
   };
   const posting = draftRecorded(ids, keyId, body, {
     // The statement has the cost; no price was used.
-    cost: { usd, parts: noParts, cacheSavings: 0n, asHeld: undefined, price: undefined },
+    cost: { usd, parts: partsOf(kind, usd), cacheSavings: 0n, asHeld: undefined, price: undefined },
     counts: {
       inputTokens: counted.uncached_input + counted.cached_input + counted.cache_write,
       cachedInputTokens: counted.cached_input,
@@ -174,6 +180,13 @@ function draftPosting(
     startedAt: correctionTime(row.day, now),
   });
   return { ...posting, note: `statement ${statement.id}: ${cause}` };
+}
+
+const partCodes = { uncached_input: 'i', cached_input: 'c', cache_write: 'w', output: 'o' } as const;
+
+/** A difference in one rate belongs to that kind of usage; others are unsplit. */
+function partsOf(kind: Cause['kind'], nanos: bigint): CostParts {
+  return kind === '' ? noParts : [{ code: partCodes[kind], quantity: 0n, nanos }];
 }
 
 const tagPrefix = 'tag:';

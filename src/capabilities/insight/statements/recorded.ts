@@ -1,5 +1,6 @@
 /** Reads the recorded usage that a statement is compared with: sums by day and model. */
 import { invalidField } from '../../../contract/api-error.ts';
+import { type PartCode, readParts } from '../../../kernel/cost-parts.ts';
 import { otherValues, tagBounds } from '../../../ledger/usage/usage-tags.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { correctionPrefix, correctionTimes } from './correction.ts';
@@ -11,6 +12,7 @@ import {
   noSums,
   subtractSums,
 } from './difference.ts';
+import { type ByTokenKind, noTokens, type TokenKind, tokenKinds } from './statement-line.ts';
 
 const dayMs = 86_400_000;
 
@@ -46,6 +48,7 @@ export interface RecordedGroups {
 
 export interface CorrectionGroup extends RecordedGroup {
   readonly cause: DifferenceCause;
+  readonly kind: TokenKind | '';
   readonly keyIds: readonly string[];
 }
 
@@ -63,6 +66,8 @@ interface GroupRow {
   readonly cache_write_tokens: string;
   readonly output_tokens: string;
   readonly usd_nanos: string;
+  /** The costs by kind of the rows, joined. */
+  readonly parts?: string;
 }
 
 const tokenSums = ['input_tokens', 'cached_input_tokens', 'cache_write_tokens', 'output_tokens']
@@ -122,10 +127,16 @@ interface Source {
   readonly time: string;
   readonly runs: string;
   readonly usd: string;
+  readonly parts: string;
   readonly condition: string;
 }
 
-const rollup = { runs: 'sum(requests)::int8', usd: 'usd_nanos', condition: '' };
+const rollup = {
+  runs: 'sum(requests)::int8',
+  usd: 'usd_nanos',
+  parts: `string_agg(parts, '')`,
+  condition: '',
+};
 const usageDays: Source = { ...rollup, table: 'usage_days', time: 'day' };
 const usageBuckets: Source = { ...rollup, table: 'usage_rollups', time: 'bucket' };
 /** A run without a cost is in progress, and not in the rollups. */
@@ -134,6 +145,7 @@ const runs: Source = {
   time: 'charged_at',
   runs: 'count(*)',
   usd: 'cost_nanos + adjusted_nanos',
+  parts: `''`,
   condition: 'AND cost_nanos IS NOT NULL',
 };
 
@@ -148,7 +160,7 @@ function sumDays(
   return db.query<GroupRow>(
     `SELECT to_char(${source.time} AT TIME ZONE $4::text, 'YYYY-MM-DD') AS day, model, coalesce(provider, '') AS provider,
             ${project.sql} AS project, status = 'running' AS is_unsettled, ${source.runs} AS runs, ${tokenSums},
-            sum(${source.usd})::text AS usd_nanos
+            sum(${source.usd})::text AS usd_nanos, ${source.parts} AS parts
        FROM ${source.table}
       WHERE org_id = $1 AND ${source.time} >= $2 AND ${source.time} < $3 ${source.condition}
       GROUP BY 1, 2, 3, 4, 5`,
@@ -207,6 +219,7 @@ function sumLateRuns(db: Queryable, request: RecordedRequest, range: Range): Pro
 
 interface CorrectionRow extends GroupRow {
   readonly cause: DifferenceCause;
+  readonly kind: string | null;
   /** Callers may send runs with such an `external_id`, and any metadata. */
   readonly key_ids: unknown;
 }
@@ -220,15 +233,26 @@ async function sumCorrections(db: Queryable, request: RecordedRequest): Promise<
   const project = projectSql(request, 5);
   const rows = await db.query<CorrectionRow>(
     `SELECT to_char(charged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, model, coalesce(provider, '') AS provider,
-            ${project.sql} AS project, metadata ->> 'cause' AS cause, metadata -> 'provider_key_ids' AS key_ids,
+            ${project.sql} AS project, metadata ->> 'cause' AS cause, metadata ->> 'kind' AS kind, metadata -> 'provider_key_ids' AS key_ids,
             count(*) AS runs, ${tokenSums}, sum(cost_nanos + adjusted_nanos)::text AS usd_nanos
        FROM runs
       WHERE org_id = $1 AND charged_at = ANY($2::timestamptz[]) AND starts_with(external_id, $3)
         AND metadata ->> 'cause' = ANY($4) AND cost_nanos IS NOT NULL
-      GROUP BY 1, 2, 3, 4, 5, 6`,
+      GROUP BY 1, 2, 3, 4, 5, 6, 7`,
     [request.orgId, times, correctionPrefix, differenceCauses, ...project.params],
   );
-  return rows.map((row) => ({ ...groupOf(row), cause: row.cause, keyIds: textsIn(row.key_ids) }));
+  return rows.map((row) => {
+    const group = groupOf(row);
+    const kind = tokenKinds.find((name) => name === row.kind);
+    const usdByKind = kind === undefined ? noTokens : { ...noTokens, [kind]: group.sums.usd };
+    return {
+      ...group,
+      sums: { ...group.sums, usdByKind },
+      cause: row.cause,
+      kind: kind ?? '',
+      keyIds: textsIn(row.key_ids),
+    };
+  });
 }
 
 function textsIn(value: unknown): string[] {
@@ -252,6 +276,29 @@ function projectSql({ projectDimension }: RecordedRequest, parameter = 4): { sql
     : { sql: `coalesce(tags ->> $${parameter}::text, '')`, params: [tag] };
 }
 
+/** The kind of tokens that statements bill a kind of usage as. */
+const billedKinds: Readonly<Partial<Record<PartCode, TokenKind>>> = {
+  i: 'uncached_input',
+  a: 'uncached_input',
+  c: 'cached_input',
+  w: 'cache_write',
+  l: 'cache_write',
+  o: 'output',
+  r: 'output',
+  s: 'output',
+};
+
+function usdByKindOf(parts: string): ByTokenKind {
+  const sums = { ...noTokens } as Record<TokenKind, bigint>;
+  for (const { code, nanos } of readParts(parts)) {
+    const kind = billedKinds[code];
+    if (kind !== undefined) {
+      sums[kind] += nanos;
+    }
+  }
+  return sums;
+}
+
 function groupOf(row: GroupRow): RecordedGroup {
   const { day, model, provider, project } = row;
   const cachedInput = BigInt(row.cached_input_tokens);
@@ -264,6 +311,7 @@ function groupOf(row: GroupRow): RecordedGroup {
     sums: {
       runs: row.runs,
       usd: BigInt(row.usd_nanos),
+      usdByKind: usdByKindOf(row.parts ?? ''),
       tokens: {
         uncached_input: BigInt(row.input_tokens) - cachedInput - cacheWrite,
         cached_input: cachedInput,

@@ -3,6 +3,7 @@ import { formatMessage } from '../../../contract/format-message.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
 import { differenceCauses } from './difference.ts';
+import { type TokenKind, tokenKinds } from './statement-line.ts';
 
 /** A page has at most some hundred results; this also limits the number of JSON values. */
 const pagesMax = 10_000;
@@ -115,6 +116,12 @@ export const ComparisonRow = closed({
   causes: Type.Array(
     closed({
       cause: choice(differenceCauses),
+      kind: Type.Unsafe<TokenKind | null>({
+        type: ['string', 'null'],
+        enum: [...tokenKinds, null],
+        description:
+          'For `price`: the kind of tokens whose rate differs. Null if the statement or the ledger does not tell kinds apart.',
+      }),
       usd: signed,
       tokens: nullable(Type.Integer({ description: 'Null if the statement does not count tokens.' })),
       provider_key_ids: Type.Array(Type.String(), {
@@ -138,6 +145,9 @@ export const ComparisonView = closed({
         cause: choice(differenceCauses),
         usd: signed,
         rows: Type.Integer({ description: 'Number of rows with this cause.' }),
+        kinds: Type.Array(closed({ kind: choice(tokenKinds), usd: signed }), {
+          description: 'For `price`: the kinds of tokens whose rates differ, as far as they are known.',
+        }),
       }),
     ),
   }),

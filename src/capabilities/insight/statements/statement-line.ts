@@ -4,8 +4,9 @@
 export const tokenKinds = ['uncached_input', 'cached_input', 'cache_write', 'output'] as const;
 export type TokenKind = (typeof tokenKinds)[number];
 
-/** Tokens by kind. */
-export type LineTokens = Readonly<Record<TokenKind, bigint>>;
+/** Numbers of tokens, or amounts, by kind. */
+export type ByTokenKind = Readonly<Record<TokenKind, bigint>>;
+export type LineTokens = ByTokenKind;
 
 export const noTokens: LineTokens = { uncached_input: 0n, cached_input: 0n, cache_write: 0n, output: 0n };
 

@@ -285,6 +285,39 @@ describe('a comparison', () => {
     expect((await compare(id, '?cause=late')).data).toEqual([]);
   });
 
+  test('finds the one rate that is wrong, and corrects the cost of that kind', async () => {
+    const claude = 'claude-sonnet-4-20250514';
+    const rates = { input: '3', cached_input: '0.3', cache_write: '6', output: '15.01' };
+    await world.request('PUT', `/v1/admin/models/${claude}`, {
+      key: world.operatorKey,
+      body: Object.fromEntries(
+        Object.entries(rates).map(([name, rate]) => [`${name}_usd_per_million`, rate]),
+      ),
+    });
+    const counts = { input_tokens: 1_700_000, cached_input_tokens: 500_000, cache_write_tokens: 200_000 };
+    const now = world.clock.now().toISOString();
+    const run = { model: claude, provider: 'anthropic', started_at: now, ...counts, output_tokens: 500_000 };
+    await record([run]);
+    const { id } = await upload({ pages: anthropicPages(now.slice(0, 10)) });
+    const { data, total } = await compare(id, '?cause=price');
+    expect(data).toMatchObject([
+      { model: claude, causes: [{ cause: 'price', kind: 'cache_write', usd: '-0.45', tokens: 0 }] },
+    ]);
+    expect(total.causes).toContainEqual({
+      cause: 'price',
+      usd: '-0.45',
+      rows: 1,
+      kinds: [{ kind: 'cache_write', usd: '-0.45' }],
+    });
+    const writes = async () =>
+      (await send('GET', `/v1/orgs/${org.id}/usage?kind=cache_write&model=${claude}`)).json.total;
+    expect(await writes()).toMatchObject({ cost_usd: '1.2', quantity: 200_000 });
+    expect((await send('POST', `${path}/${id}/reconcile`)).status).toBe(200);
+    expect(await writes()).toMatchObject({ cost_usd: '0.75', quantity: 200_000 });
+    expect((await compare(id)).data.flatMap(causesOf)).toEqual([]);
+    await expectBalanced();
+  });
+
   test('finds calls that were never settled', async () => {
     await send('PATCH', `/v1/orgs/${org.id}`, { on_unsettled: 'post_held' });
     const today = world.clock.now().toISOString().slice(0, 10);

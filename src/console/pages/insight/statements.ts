@@ -175,7 +175,10 @@ function totals(statement: StatementView, { total }: ComparisonView, timezone: s
     ['Billed', exactUsd(total.billed_usd)],
     ['Recorded', exactUsd(total.recorded_usd)],
     ['Difference', exactUsd(total.difference_usd)],
-    ...total.causes.map(({ cause, usd }): [string, Part] => [humanize(cause), exactUsd(usd)]),
+    ...total.causes.flatMap(({ cause, usd, kinds }): [string, Part][] => [
+      [humanize(cause), exactUsd(usd)],
+      ...kinds.map((one): [string, Part] => [causeName(cause, one.kind), exactUsd(one.usd)]),
+    ]),
     ...(statement.reconciled_at === null
       ? []
       : [['Reconciled', time(statement.reconciled_at, timezone)] as [string, Part]]),
@@ -200,14 +203,19 @@ function rows({ data }: ComparisonView): Part {
         cell: (row) =>
           row.causes.length === 0
             ? '–'
-            : row.causes.map(({ cause, usd, tokens, provider_key_ids }) => {
+            : row.causes.map(({ cause, kind, usd, tokens, provider_key_ids }) => {
                 const used = tokens !== null && tokens !== 0 ? [`${count(tokens)} tokens`] : [];
                 const details = [exactUsd(usd), ...used, ...provider_key_ids].join(', ');
-                return subline([badge(humanize(cause), causeTones[cause] ?? 'plain'), ' ', details]);
+                return subline([badge(causeName(cause, kind), causeTones[cause] ?? 'plain'), ' ', details]);
               }),
       },
     ],
   });
+}
+
+/** Such as “price of cache write”. */
+function causeName(cause: string, kind: string | null): string {
+  return kind === null ? humanize(cause) : `${humanize(cause)} of ${humanize(kind)}`;
 }
 
 function actions(visit: ScreenVisit, { reconciled_at, reconciled_runs }: StatementView, page: string): Part {
