@@ -172,6 +172,26 @@ test('each kind speaks a format, each format is spoken by a kind, and each of ou
   expect(cases.filter(({ ourPaths, sample }) => !ourPaths.includes(sample.path))).toEqual([]);
 });
 
+test.each(servedPaths)('calls below $prefix count in request rates of the class edge', async ({ prefix }) => {
+  const [call] = cases.flatMap(({ kind, sample, ourPaths }) =>
+    ourPaths.filter((path) => path.startsWith(`${prefix}/`)).map((path) => ({ kind, path, sample })),
+  );
+  const { kind, path, sample } = call as Pick<(typeof cases)[number], 'kind' | 'path' | 'sample'>;
+  gateway.connections = [connectionTo(gateway.provider.url, kind)];
+  const limitRate = (policies: readonly object[]) =>
+    gateway.world.request('PUT', `/v1/admin/orgs/${gateway.org.id}/rate-limits`, {
+      key: gateway.world.operatorKey,
+      body: { policies },
+    });
+  const match = { route_class: 'edge' };
+  const policy = { name: 'calls', unit: 'requests', limit: 1, window_seconds: 60, kind: 'rate', match };
+  expect((await limitRate([policy])).status).toBe(200);
+  expect([(await post(path, sample.body)).status, (await post(path, sample.body)).status]).toEqual([
+    200, 429,
+  ]);
+  await limitRate([]);
+});
+
 describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) => {
   const { body, tool } = sample;
   const model = String(body.model);

@@ -103,8 +103,8 @@ function allowIfLimitsUnavailable(error: unknown): RateVerdict {
   throw error;
 }
 
-/** The calls of the gateway, and what other gateways call. */
-const edgePaths = ['/v1/edge/', '/v1/decisions/', '/openai/', '/anthropic/', '/compat/'];
+/** What other gateways call, and the operation of all paths of our own. */
+const edgePaths = ['/v1/edge/', '/v1/decisions/', 'gateway'];
 
 /**
  * Returns the class of a route. Changes of holds by the id of their decision belong to the traffic of gateways, like the
@@ -114,7 +114,7 @@ export function routeClass({ kind, path }: RoutePlace): RouteClass {
   if (kind === 'read') {
     return 'read';
   }
-  if (path.startsWith('/v1/runs') || path.startsWith('/otlp/')) {
+  if (path.startsWith('/v1/runs') || path.startsWith('/otlp')) {
     return 'runs';
   }
   return edgePaths.some((prefix) => path.startsWith(prefix)) ? 'edge' : 'write';

@@ -20,7 +20,7 @@ export interface IdentifyRawDependencies {
 
 export interface RawAccess {
   readonly access: Extract<Access, { kind: 'org' }>;
-  /** The operation that is recorded for requests of support sessions. */
+  /** The operation of all requests: it is recorded for support sessions, and its path has the class of request rates. */
   readonly operation: NonNullable<ImpersonatedRequest['route']>;
   /** Headers that may have the key, besides `Authorization`. */
   readonly keyHeaders: readonly string[];
@@ -67,7 +67,7 @@ export async function identifyRawCaller(
         );
   request.identified(caller);
   const kind = method === 'GET' || method === 'HEAD' ? 'read' : 'write';
-  const rate = await deps.checkRequestRate(caller, { kind, path: url }, now.getTime());
+  const rate = await deps.checkRequestRate(caller, { kind, path: operation.path }, now.getTime());
   throwIfRateLimited(rate, (rates) => request.onRates(rates));
   return caller;
 }
