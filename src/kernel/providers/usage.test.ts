@@ -31,6 +31,7 @@ test('usage of chat and of responses counts cached and audio tokens as parts of 
     cached_input_tokens: 60,
     cache_write_tokens: 0,
     output_tokens: 20,
+    reasoning_tokens: 10,
     audio_input_tokens: 5,
     audio_output_tokens: 3,
     service_tier: 'flex',
@@ -317,6 +318,42 @@ test('the fast mode is a tier, the place of inference a region, and compactions 
     output_tokens: 45,
     service_tier: 'fast',
     region: 'us',
+  });
+});
+
+test('a stream whose context was compacted has the counts of its iterations, each once', () => {
+  const compaction = {
+    type: 'compaction',
+    input_tokens: 100,
+    cache_read_input_tokens: 55_096,
+    output_tokens: 83,
+  };
+  const message = { type: 'message', input_tokens: 181, output_tokens: 8 };
+  const stream = createStreamUsage('messages', (text) => text.length);
+  const start = { input_tokens: 100, cache_read_input_tokens: 55_096, output_tokens: 7 };
+  stream.read({ type: 'message_start', message: { usage: start } });
+  stream.read({
+    type: 'message_delta',
+    usage: {
+      input_tokens: 181,
+      cache_read_input_tokens: 0,
+      output_tokens: 8,
+      iterations: [compaction, message],
+    },
+  });
+  expect(stream.isFinal).toBe(true);
+  expect(stream.usage()).toMatchObject({
+    inputTokens: 55_377,
+    cachedInputTokens: 55_096,
+    outputTokens: 91,
+  });
+});
+
+test('thoughts of Claude are a part of its output', () => {
+  const usage = { input_tokens: 3, output_tokens: 20, output_tokens_details: { thinking_tokens: 15 } };
+  expect(runUsageOf(usageOfBody('messages', { usage }) ?? noUsage)).toMatchObject({
+    output_tokens: 20,
+    reasoning_tokens: 15,
   });
 });
 

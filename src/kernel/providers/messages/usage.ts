@@ -18,6 +18,7 @@ interface MessagesTokens {
   readonly cacheWrite: number;
   readonly cacheWrite1h: number;
   readonly output: number;
+  readonly thinking: number;
 }
 
 interface OtherIteration extends MessagesTokens {
@@ -33,25 +34,33 @@ export interface MessagesCounts extends MessagesTokens {
   readonly region: string | null;
 }
 
-const noCounts: MessagesCounts = {
+const noTokens: MessagesTokens = {
   input: 0,
   cacheRead: 0,
   cacheWrite: 0,
   cacheWrite1h: 0,
   output: 0,
+  thinking: 0,
+};
+const noCounts: MessagesCounts = {
+  ...noTokens,
   others: [],
   serverTools: {},
   serviceTier: null,
   region: null,
 };
 
-/** Returns the counts with those that `usage` reports. A count that it leaves out, or that is smaller, keeps its value. */
+/**
+ * Returns the counts with those that `usage` reports. A count that it leaves out, or that is smaller, keeps its value. A report with
+ * iterations is complete: the start of a stream has the counts of its first one, which may be a compaction.
+ */
 export function messagesCounts(usage: unknown, before: MessagesCounts = noCounts): MessagesCounts {
   const fields = fieldsOf(usage);
   const tools = fieldsOf(fields.server_tool_use);
+  const iterations = iterationsIn(fields);
   return {
-    ...tokenCounts(fields, before),
-    others: Array.isArray(fields.iterations) ? othersIn(fields.iterations) : before.others,
+    ...tokenCounts(fields, iterations === undefined ? before : sumOf(iterations.filter(isOwn))),
+    others: iterations === undefined ? before.others : othersIn(iterations),
     serverTools: { ...before.serverTools, ...toolCounts(tools) },
     serviceTier: messagesTier(fields) ?? before.serviceTier,
     region: typeof fields.inference_geo === 'string' ? fields.inference_geo : before.region,
@@ -75,30 +84,52 @@ function tokenCounts(fields: Fields, before: MessagesTokens): MessagesTokens {
     ),
     cacheWrite1h: Math.max(countOf(creation.ephemeral_1h_input_tokens), before.cacheWrite1h),
     output: Math.max(countOf(fields.output_tokens), before.output),
+    thinking: Math.max(countOf(fieldsOf(fields.output_tokens_details).thinking_tokens), before.thinking),
   };
 }
 
+function iterationsIn({ iterations }: Fields): readonly Fields[] | undefined {
+  return Array.isArray(iterations) && iterations.length > 0 ? iterations.map(fieldsOf) : undefined;
+}
+
 /** Only iterations of the model itself are in the other counts. Compactions of the context and advisors are charged besides. */
-function othersIn(iterations: readonly unknown[]): OtherIteration[] {
+function isOwn({ type }: Fields): boolean {
+  return type === 'message';
+}
+
+function sumOf(iterations: readonly Fields[]): MessagesTokens {
+  return iterations.map((one) => tokenCounts(one, noTokens)).reduce(addTokens, noTokens);
+}
+
+function addTokens(one: MessagesTokens, other: MessagesTokens): MessagesTokens {
+  return {
+    input: one.input + other.input,
+    cacheRead: one.cacheRead + other.cacheRead,
+    cacheWrite: one.cacheWrite + other.cacheWrite,
+    cacheWrite1h: one.cacheWrite1h + other.cacheWrite1h,
+    output: one.output + other.output,
+    thinking: one.thinking + other.thinking,
+  };
+}
+
+function othersIn(iterations: readonly Fields[]): OtherIteration[] {
   return iterations
-    .map(fieldsOf)
-    .filter(({ type }) => type !== 'message')
-    .map((fields) => ({ isAdvisor: fields.type === 'advisor_message', ...tokenCounts(fields, noCounts) }));
+    .filter((one) => !isOwn(one))
+    .map((one) => ({ isAdvisor: one.type === 'advisor_message', ...tokenCounts(one, noTokens) }));
 }
 
 /** Anthropic's `input_tokens` leaves cached tokens out; that of a run includes them. */
 export function usageOfCounts(counts: MessagesCounts): CallUsage {
   const { serverTools, serviceTier, region } = counts;
-  const all = [counts, ...counts.others];
-  const sumOf = (tokensOf: (one: MessagesTokens) => number) =>
-    all.reduce((sum, one) => sum + tokensOf(one), 0);
+  const all = counts.others.reduce(addTokens, counts);
   return {
     ...noUsage,
-    inputTokens: sumOf(({ input, cacheRead, cacheWrite }) => input + cacheRead + cacheWrite),
-    cachedInputTokens: sumOf(({ cacheRead }) => cacheRead),
-    cacheWriteTokens: sumOf(({ cacheWrite }) => cacheWrite),
-    cacheWrite1hTokens: sumOf(({ cacheWrite, cacheWrite1h }) => Math.min(cacheWrite1h, cacheWrite)),
-    outputTokens: sumOf(({ output }) => output),
+    inputTokens: all.input + all.cacheRead + all.cacheWrite,
+    cachedInputTokens: all.cacheRead,
+    cacheWriteTokens: all.cacheWrite,
+    cacheWrite1hTokens: Math.min(all.cacheWrite1h, all.cacheWrite),
+    outputTokens: all.output,
+    reasoningTokens: all.thinking,
     serverTools,
     advisors: counts.others.filter(({ isAdvisor }) => isAdvisor).map(advisorOf),
     serviceTier,
