@@ -220,7 +220,8 @@ export function toolChargesOf(
   { toolCalls = noUnits, isFinal, isAccepted }: CallOutcome,
   { serverTools, advisors }: CallUsage,
 ): ToolCharges {
-  const seen = mostCalls(serverTools, toolCalls);
+  // A call that the provider has not run, such as one after the most searches, is shown and not reported.
+  const seen = isFinal ? { ...toolCalls, ...serverTools } : mostCalls(serverTools, toolCalls);
   const isAll = !isAccepted || (isFinal && tools.isVisible);
   const calls = isAll ? seen : mostCalls(seen, tools.callsMax);
   const units: Record<string, number> = {};
