@@ -3,11 +3,11 @@ import { type Connection, kindOf } from '../capabilities/integration/connections
 import { formatUsd } from '../kernel/money.ts';
 import type { DiscardedUsage } from '../kernel/providers/call-end.ts';
 import { type CallUsage, noUsage } from '../kernel/providers/call-usage.ts';
+import { parsed } from '../kernel/providers/received-text.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import type { AttemptObserver, FailedAttempt } from './forward/attempts.ts';
 import { type IncreaseCallHold, outputCap } from './hold-coverage.ts';
 import { attemptCost, inputBoundOf } from './plan-call.ts';
-import { parsed } from './stream/received-text.ts';
 
 export class CallAttempts implements AttemptObserver {
   readonly #given: AdmittedRequest;

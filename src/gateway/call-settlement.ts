@@ -2,12 +2,11 @@
 import { performance } from 'node:perf_hooks';
 import { formatUsd } from '../kernel/money.ts';
 import { type CallOutcome, type SettledUsage, settledUsage } from '../kernel/providers/call-end.ts';
-import type { CallUsage } from '../kernel/providers/call-usage.ts';
+import { type CallUsage, otherModel } from '../kernel/providers/call-usage.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import type { CallAttempts } from './call-attempts.ts';
 import { toolChargesOf } from './call-tools.ts';
 import { outputCap } from './hold-coverage.ts';
-import { isLabel } from './parse-call.ts';
 import { inputBoundOf } from './plan-call.ts';
 import type { Settlement } from './settle/settlement.ts';
 
@@ -49,6 +48,7 @@ export function settlementOf(
   responseId: string | undefined,
 ): Settlement {
   const { fields, attempts, isFree, marks } = settled;
+  const servedModel = otherModel(outcome.servedModel, plan.model);
   return {
     orgId: caller.tenantId,
     keyId: caller.keyId,
@@ -66,7 +66,7 @@ export function settlementOf(
       // Stated with the hold, so that it must not be left out here.
       ...(plan.service.charged.cache_write_1h_tokens !== undefined && { cache_write_1h_tokens: 0 }),
       ...fields,
-      ...servedModelOf(outcome, plan.model),
+      ...(servedModel !== undefined && { served_model: servedModel }),
       ...(attempts !== undefined && { attempts }),
       // Zero tokens would be taken for missing usage, and posted at the held amount.
       ...(isFree && { cost_usd: '0' }),
@@ -77,9 +77,4 @@ export function settlementOf(
     ...(responseId !== undefined && { responseId }),
     ...(isFree && toolNanos === 0n && outcome.status !== 'succeeded' && { releasesKey: true }),
   };
-}
-
-/** Returns the field of the run for a response that names another model than the call. A name that cannot be stored is left out. */
-function servedModelOf({ servedModel: name }: CallOutcome, called: string): { served_model?: string } {
-  return name === undefined || name === called || !isLabel(name) ? {} : { served_model: name };
 }

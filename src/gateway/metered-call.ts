@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { kindOf } from '../capabilities/integration/connections/index.ts';
 import { isResponseId } from '../capabilities/spend/runs/index.ts';
 import type { CallOutcome } from '../kernel/providers/call-end.ts';
+import { parsed, receivedOf } from '../kernel/providers/received-text.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import { bodyOf } from './body-to-send.ts';
@@ -23,7 +24,7 @@ import { outputCap } from './hold-coverage.ts';
 import { dropBytes } from './parse-call.ts';
 import { providerPath } from './paths/operation.ts';
 import type { SettledCall } from './settle/settlements.ts';
-import { parsed, receivedOf } from './stream/received-text.ts';
+import { bytesOf } from './usage/output-bound.ts';
 
 export async function forwardCall(
   context: GatewayContext,
@@ -206,16 +207,16 @@ class CallInProgress implements OngoingCall, StreamedCall {
     const text = bytes.toString('utf8');
     // A redirect is not followed, and nothing was generated for it.
     const isAccepted = status < 300 || kindOf(connection).mayChargeFailure(response, parsed(text));
-    const received = receivedOf(operation.format.response, text, plan.call.choices);
+    const received = receivedOf(operation.format.response, text, plan.call.choices, bytesOf);
     // An answer that breaks off was generated completely before, and one that is an error was lost. One without output may be generated later.
     const showsAnswer =
-      isWhole && plan.showsOutput && !response.isEncoded && status < 300 && received.outputBytes > 0;
+      isWhole && plan.showsOutput && !response.isEncoded && status < 300 && received.outputBound > 0;
     const settled = await this.settle({
       status: status < 300 && isWhole ? 'succeeded' : this.#hasLeft ? 'cancelled' : 'failed',
       usage: received.usage,
       isFinal: received.isFinal,
       outputBound: showsAnswer ? bytes.length : Number.POSITIVE_INFINITY,
-      receivedBytes: received.outputBytes,
+      receivedBytes: received.outputBound,
       toolCalls: received.toolCalls,
       isAccepted,
       responseId: received.responseId,

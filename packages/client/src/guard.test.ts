@@ -75,6 +75,17 @@ test.each([
   expect(await newestRun()).toMatchObject({ input_tokens: 11, output_tokens: 3, cost_usd: '0.000041' });
 });
 
+test('a response that names another model has its price', async () => {
+  const usage = { prompt_tokens: 11, completion_tokens: 3 };
+  await purser.guard(request, () => ({ object: 'chat.completion', model: 'embed-test', usage }));
+  await purser.flush();
+  expect(await newestRun()).toMatchObject({
+    model: 'gpt-test',
+    served_model: 'embed-test',
+    cost_usd: '0.000011',
+  });
+});
+
 test('without usage the held amount is charged', async () => {
   await purser.guard(request, () => 'no usage');
   await purser.flush();

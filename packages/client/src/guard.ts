@@ -1,5 +1,5 @@
 /** `guard`: a decision before a call, its settlement after it, and no hold left if it throws. */
-import { runUsageOf } from '../../../src/kernel/providers/call-usage.ts';
+import { modelIn, otherModel, runUsageOf } from '../../../src/kernel/providers/call-usage.ts';
 import { fieldsOf } from '../../../src/kernel/providers/fields.ts';
 import { allFormats } from '../../../src/kernel/providers/formats.ts';
 import type { CreateRun, Decision, DecisionRequest } from './generated/types.ts';
@@ -20,6 +20,7 @@ export type RunUsage = Pick<
   | 'units'
   | 'service_tier'
   | 'region'
+  | 'served_model'
   | 'cost_usd'
   | 'value_usd'
   | 'metadata'
@@ -74,7 +75,7 @@ export async function guardCall<Result>(
         reported = usage;
       },
     });
-    await settle('succeeded', reported ?? usageInResponse(result));
+    await settle('succeeded', reported ?? usageInResponse(result, request.model));
     return result;
   } catch (error) {
     if (reported !== undefined) {
@@ -124,8 +125,13 @@ function requestedUsage(request: DecisionRequest): RunUsage {
 }
 
 /** Returns the usage in a response of a provider; undefined for any other value. */
-function usageInResponse(result: unknown): RunUsage | undefined {
-  const format = allFormats.find(({ response }) => response.isResponse(fieldsOf(result)));
+function usageInResponse(result: unknown, model: string): RunUsage | undefined {
+  const answer = fieldsOf(result);
+  const format = allFormats.find(({ response }) => response.isResponse(answer));
   const usage = format?.response.usageOf(result);
-  return usage === undefined ? undefined : runUsageOf(usage);
+  if (usage === undefined) {
+    return undefined;
+  }
+  const servedModel = otherModel(modelIn(answer), model);
+  return { ...runUsageOf(usage), ...(servedModel !== undefined && { served_model: servedModel }) };
 }

@@ -5,7 +5,9 @@
  */
 import { type CallOutcome, settledUsage } from '../../../src/kernel/providers/call-end.ts';
 import type { CallFormat } from '../../../src/kernel/providers/call-format.ts';
+import { otherModel } from '../../../src/kernel/providers/call-usage.ts';
 import { fieldsOf } from '../../../src/kernel/providers/fields.ts';
+import { receivedOf } from '../../../src/kernel/providers/received-text.ts';
 import { retryHeaders, type ShownError, shownError } from '../../../src/kernel/providers/shown-error.ts';
 import { bodyToSend, type CallPlan, formatOfRequest, planCall, UnmeteredCallError } from './call-plan.ts';
 import { PurserApiError } from './errors.ts';
@@ -136,6 +138,7 @@ class MeteredCall {
       return;
     }
     const bounds = { inputTokens: this.plan.inputTokens, maxOutputTokens: this.maxOutputTokens };
+    const servedModel = otherModel(outcome.servedModel, this.plan.model);
     const { fields, isFree, marks } = settledUsage(outcome, bounds, { attempts: [], isEstimated: false });
     const {
       input_tokens: _input,
@@ -148,6 +151,7 @@ class MeteredCall {
     await this.#deps.settle({
       ...scope,
       ...fields,
+      ...(servedModel !== undefined && { served_model: servedModel }),
       // Zero tokens would be taken for missing usage.
       ...(isFree && { cost_usd: '0' }),
       ...(marks.length > 0 && { metadata: Object.fromEntries(marks.map((mark) => [mark, true])) }),
@@ -205,7 +209,7 @@ async function plain(call: MeteredCall, response: Response): Promise<Response> {
   if (!response.ok) {
     return response;
   }
-  const { format, showsOutput } = call.plan;
+  const { format, choices, showsOutput } = call.plan;
   let text: string;
   try {
     text = await response.text();
@@ -213,14 +217,15 @@ async function plain(call: MeteredCall, response: Response): Promise<Response> {
     await call.settle(unanswered('failed'));
     throw error;
   }
-  const usage = format.response.usageOf(parsed(text));
-  const bound = showsOutput ? utf8Length(text) : Number.POSITIVE_INFINITY;
+  const { usage, isFinal, outputBound, servedModel } = receivedOf(format.response, text, choices, utf8Length);
   await call.settle({
     status: 'succeeded',
     usage,
-    isFinal: usage !== undefined,
-    outputBound: bound,
+    isFinal,
+    outputBound: showsOutput ? utf8Length(text) : Number.POSITIVE_INFINITY,
+    receivedBytes: outputBound,
     isAccepted: true,
+    servedModel,
   });
   return copyOf(response, text);
 }
@@ -245,7 +250,9 @@ function streamed(
         isFinal: usage.isFinal,
         serverTools: usage.serverTools,
         outputBound: showsOutput && !usage.isReasoningHidden ? usage.outputBound : Number.POSITIVE_INFINITY,
+        receivedBytes: usage.outputBound,
         isAccepted: true,
+        servedModel: usage.servedModel,
       }),
   });
   return copyOf(response, stream);
@@ -325,12 +332,4 @@ function requestInit(input: Parameters<typeof fetch>[0], init: RequestInit | und
 
 function isEventStream({ headers }: Response): boolean {
   return /^text\/event-stream\b/i.test(headers.get('content-type') ?? '');
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

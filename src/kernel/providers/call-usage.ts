@@ -139,3 +139,12 @@ export function responseIdOf({ id }: Fields): string | undefined {
 export function modelIn({ model }: Fields): string | undefined {
   return typeof model === 'string' && model !== '' ? model : undefined;
 }
+
+const modelNameMax = 200;
+
+/** Returns the model that a response names, if it is another one than the call names; undefined also for a name that cannot be stored. */
+export function otherModel(name: string | undefined, called: string): string | undefined {
+  const isStorable =
+    name !== undefined && name.length <= modelNameMax && !name.includes('\u0000') && name.isWellFormed();
+  return isStorable && name !== '' && name !== called ? name : undefined;
+}
