@@ -1,0 +1,239 @@
+"""Derives what each response of `test/corpus` costs, by the documentation of its provider. Shares no code with the service.
+
+    python3 scripts/corpus/expectations.py           writes `expected` into every entry
+    python3 scripts/corpus/expectations.py --check   ends with status 1 if one differs
+
+Rates are those of `test/corpus/prices.json`. Amounts are exact: a cost is rounded once, up to a billionth of a dollar.
+"""
+
+import json
+import pathlib
+import sys
+from decimal import ROUND_CEILING, Decimal
+
+CORPUS = pathlib.Path(__file__).resolve().parents[2] / "test" / "corpus"
+BILLIONTH = Decimal("0.000000001")
+MILLION = Decimal(1_000_000)
+
+# Cached input has its own name at these. OpenAI's name is `prompt_tokens_details.cached_tokens`.
+CACHED_NAMES = {
+    "deepseek": "prompt_cache_hit_tokens",
+    "mistral": "num_cached_tokens",
+    "moonshot": "cached_tokens",
+}
+# Their `completion_tokens` leave the reasoning out, which is charged as output.
+# https://docs.x.ai/docs/guides/reasoning, https://ai.google.dev/gemini-api/docs/openai
+REASONING_BESIDES = {"xai", "gemini"}
+
+
+def reported(entry):
+    """Returns the usage of the response, and the fields of the response that matter besides."""
+    if "response" in entry:
+        return entry["response"].get("usage"), entry["response"]
+    usage, response = None, {}
+    for _, data in entry["events"]:
+        if not isinstance(data, dict):
+            continue
+        if entry["api"] == "messages":
+            # Counts of a stream are cumulative: https://platform.claude.com/docs/en/build-with-claude/streaming
+            message = data.get("message") or {}
+            response = {**response, **message}
+            usage = {**(usage or {}), **{k: v for k, v in (message.get("usage") or data.get("usage") or {}).items() if v is not None}}
+        elif entry["api"] == "responses":
+            response = {**response, **(data.get("response") or {})}
+            usage = response.get("usage")
+        else:
+            response = {**response, **{k: v for k, v in data.items() if v not in (None, "") and k not in ("usage", "choices")}}
+            usage = data.get("usage") or (data.get("x_groq") or {}).get("usage") or usage
+    return usage, response
+
+
+def chat_tokens(entry, usage):
+    """https://platform.openai.com/docs/api-reference/chat/object: details are parts of the totals, reasoning is output."""
+    details = usage.get("prompt_tokens_details") or {}
+    completion = usage.get("completion_tokens_details") or {}
+    cached = usage.get(CACHED_NAMES.get(entry["provider"]), details.get("cached_tokens")) or 0
+    written = details.get("cache_write_tokens") or 0
+    output = usage["completion_tokens"]
+    if entry["provider"] in REASONING_BESIDES:
+        output = usage["total_tokens"] - usage["prompt_tokens"]
+    return tokens_of(
+        input=usage["prompt_tokens"],
+        cached_input=cached,
+        # OpenRouter counts tokens that Gemini writes and reads in one call as both.
+        cache_write=min(written, usage["prompt_tokens"] - cached),
+        audio_input=details.get("audio_tokens") or 0,
+        output=output,
+        reasoning=completion.get("reasoning_tokens") or 0,
+        audio_output=completion.get("audio_tokens") or 0,
+    )
+
+
+def responses_tokens(_, usage):
+    """https://platform.openai.com/docs/api-reference/responses/object"""
+    details = usage.get("input_tokens_details") or {}
+    output = usage.get("output_tokens_details") or {}
+    return tokens_of(
+        input=usage["input_tokens"],
+        cached_input=details.get("cached_tokens") or 0,
+        cache_write=details.get("cache_write_tokens") or 0,
+        output=usage["output_tokens"],
+        reasoning=output.get("reasoning_tokens") or 0,
+    )
+
+
+def messages_tokens(_, usage):
+    """
+    https://platform.claude.com/docs/en/build-with-claude/prompt-caching: `input_tokens` leaves out what is read from or written to a cache.
+    Compactions are iterations that the other counts leave out: https://platform.claude.com/docs/en/build-with-claude/compaction
+    """
+    besides = [one for one in usage.get("iterations") or [] if one["type"] == "compaction"]
+    sums = dict.fromkeys(("input", "cached_input", "cache_write", "cache_write_1h", "output", "reasoning"), 0)
+    for one in [usage, *besides]:
+        read = one.get("cache_read_input_tokens") or 0
+        written = one.get("cache_creation_input_tokens") or 0
+        hour = (one.get("cache_creation") or {}).get("ephemeral_1h_input_tokens") or 0
+        sums["input"] += one["input_tokens"] + read + written
+        sums["cached_input"] += read
+        sums["cache_write"] += written - hour
+        sums["cache_write_1h"] += hour
+        sums["output"] += one["output_tokens"]
+        sums["reasoning"] += (one.get("output_tokens_details") or {}).get("thinking_tokens") or 0
+    return tokens_of(**sums)
+
+
+def embeddings_tokens(_, usage):
+    """Voyage reports the total alone: https://docs.voyageai.com/reference/embeddings-api"""
+    return tokens_of(input=usage.get("prompt_tokens", usage["total_tokens"]))
+
+
+def tokens_of(**counts):
+    return {kind: count for kind, count in counts.items() if count}
+
+
+TOKENS = {
+    "chat": chat_tokens,
+    "responses": responses_tokens,
+    "messages": messages_tokens,
+    "embeddings": embeddings_tokens,
+}
+
+
+def units_in(entry, usage, response):
+    """Calls of tools that the provider charges by the call."""
+    if entry["api"] == "messages":
+        # https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool: fetches cost their tokens alone.
+        searches = (usage.get("server_tool_use") or {}).get("web_search_requests")
+    elif entry["api"] == "responses":
+        # https://platform.openai.com/docs/pricing: a search is charged, opening a page and finding text in it are not.
+        searches = sum(
+            1
+            for item in items_in(entry, response)
+            if item["type"] == "web_search_call"
+            and item.get("status") != "failed"
+            and (item.get("action") or {}).get("type", "search") == "search"
+        )
+    elif entry["api"] == "chat" and "-search-" in response.get("model", ""):
+        searches = 1
+    else:
+        searches = 0
+    return {"web_search": searches} if searches else {}
+
+
+def items_in(entry, response):
+    if "events" not in entry:
+        return response["output"]
+    return [
+        data["item"]
+        for _, data in entry["events"]
+        if isinstance(data, dict) and data.get("type") == "response.output_item.done"
+    ]
+
+
+def rates_of(price, tier):
+    return {**price["rates"], **price.get("tiers", {}).get(tier, {})}
+
+
+def parts_of(tokens, units, price, tier):
+    """Returns the exact cost of each kind. A kind without a rate is charged as input or as output."""
+    rates = rates_of(price, tier)
+    rest = dict(tokens)
+    rest["input"] = tokens.get("input", 0) - sum(
+        tokens.get(kind, 0) for kind in ("cached_input", "cache_write", "cache_write_1h", "audio_input")
+    )
+    rest["output"] = tokens.get("output", 0) - tokens.get("reasoning", 0) - tokens.get("audio_output", 0)
+    parts = {}
+    for kind, count in rest.items():
+        whole = "output" if kind in ("output", "reasoning", "audio_output") else "input"
+        rate = rates.get(kind, rates.get("cache_write" if kind == "cache_write_1h" else whole, rates.get(whole, "0")))
+        parts[kind] = Decimal(rate) * count / MILLION
+    for unit, count in units.items():
+        parts[f"unit:{unit}"] = Decimal(price["units"][unit]) * count
+    return {kind: amount for kind, amount in parts.items() if amount}
+
+
+def text_of(amount):
+    return format(amount.normalize(), "f") if amount else "0"
+
+
+def service_of(entry, usage, response):
+    """Anthropic reports its tier and place with the usage: https://platform.claude.com/docs/en/api/service-tiers"""
+    fields = usage if entry["api"] == "messages" else response
+    return fields.get("service_tier"), usage.get("inference_geo")
+
+
+def is_whole(entry, usage):
+    """True if the usage is that of a whole response, and not 0 for output that was sent."""
+    counts = [usage.get(name) for name in ("prompt_tokens", "input_tokens", "total_tokens")] if usage else []
+    if not any(counts) and entry["api"] != "embeddings":
+        return False
+    if "events" not in entry or entry["api"] != "messages":
+        return True
+    return any(isinstance(data, dict) and data.get("type") == "message_delta" for _, data in entry["events"])
+
+
+def expected_of(entry, prices):
+    usage, response = reported(entry)
+    if not is_whole(entry, usage):
+        # What is charged is an upper bound. It covers at least what was reported.
+        least = TOKENS[entry["api"]](entry, usage) if usage else {}
+        return {"is_estimated": True, "tokens": least}
+    tokens = TOKENS[entry["api"]](entry, usage)
+    units = units_in(entry, usage, response)
+    tier, region = service_of(entry, usage, response)
+    served = response.get("model") or entry["model"]
+    parts = parts_of(tokens, units, prices[served], tier)
+    cost = sum(parts.values(), Decimal(0)).quantize(BILLIONTH, ROUND_CEILING)
+    optional = {
+        "units": units,
+        "tier": tier,
+        "region": region,
+        "served_model": served if served != entry["model"] else None,
+    }
+    return {
+        "tokens": tokens,
+        **{name: value for name, value in optional.items() if value},
+        "cost_usd": text_of(cost),
+        "parts_usd": {kind: text_of(amount) for kind, amount in parts.items()},
+    }
+
+
+def main():
+    prices = json.loads((CORPUS / "prices.json").read_text())
+    differing = []
+    for path in sorted(CORPUS.glob("*.ndjson")):
+        entries = [json.loads(line) for line in path.read_text().splitlines()]
+        for entry in entries:
+            if "listed" in entry:
+                continue
+            before = entry.get("expected")
+            entry["expected"] = expected_of(entry, prices)
+            if before != entry["expected"]:
+                differing.append(entry["id"])
+        if "--check" not in sys.argv:
+            path.write_text("".join(json.dumps(entry, separators=(",", ":")) + "\n" for entry in entries))
+    print(f"{len(differing)} expectations differ", *differing[:20], sep="\n")
+    sys.exit(1 if differing and "--check" in sys.argv else 0)
+
+
+main()
