@@ -2,11 +2,6 @@
 import { ApiFailure, type FieldError } from './api.ts';
 import { html, link, type Markup, type Part } from './html.ts';
 
-export function heading(title: string, actions?: Part, intro?: Part): Markup {
-  return html`<div class="heading"><div><h1>${title}</h1>${intro !== undefined && html`<p class="intro">${intro}</p>`}</div>
-${actions !== undefined && html`<div class="actions">${actions}</div>`}</div>`;
-}
-
 /** Links to the parts of a page, or to related pages. */
 export function tabBar<Name extends string>(
   label: string,

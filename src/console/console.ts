@@ -11,21 +11,14 @@ import { type Page, type PageAnswer, redirectTo, type Visit } from '../platform/
 import { accountOf } from './account-menu.ts';
 import { ApiFailure, apiFailure, apiFor } from './api.ts';
 import { bannerOf } from './banner.ts';
-import { errorBody, errorTitle } from './errors.ts';
+import { errorView } from './errors.ts';
 import { html, type Markup } from './html.ts';
 import { plainPage, signedInPage } from './layout.ts';
 import { entryOf, operatorMenu, orgMenu, searchPath } from './navigation.ts';
 import { createDenied, openableMenu } from './operations.ts';
 import { doneText } from './outcomes.ts';
 import { firstStep, followProgress, untilDone } from './progress-stream.ts';
-import {
-  type Audience,
-  type Screen,
-  type ScreenAnswer,
-  type ShownKind,
-  type VisitedOrg,
-  view,
-} from './screen.ts';
+import type { Audience, Screen, ScreenAnswer, ShownKind, VisitedOrg } from './screen.ts';
 import { screens } from './screens.ts';
 import { themePage } from './theme.ts';
 
@@ -64,12 +57,8 @@ export function consolePages(deps: ConsoleDependencies): Page[] {
 
   /** For errors before the visitor is authenticated, and unexpected errors. */
   function errorPage(error: ApiError, visit: Pick<Visit, 'headers' | 'traceId'>): PageAnswer {
-    return plainPage({
-      theme: themeOf(visit.headers.cookie),
-      title: errorTitle(error.code),
-      status: error.status,
-      body: errorBody(apiFailure(error), visit.traceId),
-    });
+    const { title, status, body } = errorView(apiFailure(error), visit.traceId);
+    return plainPage({ theme: themeOf(visit.headers.cookie), title, status, body });
   }
 
   async function show(screen: Screen, visit: Visit, credential: Credential): Promise<PageAnswer> {
@@ -149,8 +138,7 @@ export function consolePages(deps: ConsoleDependencies): Page[] {
           status: answer.status,
           // `still` in the URL turns it off. In a support session it is always off, since every refresh would be
           // recorded.
-          autoRefresh:
-            !visit.query.has('still') && credential.support === undefined && (answer.autoRefresh ?? false),
+          autoRefresh: !visit.query.has('still') && credential.support === undefined && answer.autoRefresh,
         });
     }
   }
@@ -183,7 +171,7 @@ async function answerOf(
     if (!(error instanceof ApiFailure)) {
       throw error;
     }
-    return view(errorTitle(error.code), errorBody(error, visit.traceId), error.status);
+    return errorView(error, visit.traceId);
   }
 }
 

@@ -1,7 +1,8 @@
 /** Error pages. */
 import type { ApiFailure } from './api.ts';
 import { fieldErrorList } from './components.ts';
-import { html, type Markup } from './html.ts';
+import { html } from './html.ts';
+import { type View, view } from './screen.ts';
 
 const titles: Readonly<Record<string, string>> = {
   not_found: 'Page not found',
@@ -18,7 +19,7 @@ const titles: Readonly<Record<string, string>> = {
   internal: 'Something went wrong',
 };
 
-export function errorTitle(code: string): string {
+function errorTitle(code: string): string {
   return titles[code] ?? 'Request denied';
 }
 
@@ -29,16 +30,16 @@ const nextSteps: Readonly<Record<string, string>> = {
   residency_violation: 'Sign in to the console of that region.',
 };
 
-export function errorBody(failure: ApiFailure, traceId: string): Markup {
-  const { code, message, details, fields } = failure;
+export function errorView({ status, code, message, details, fields }: ApiFailure, traceId: string): View {
   const nextStep =
     nextSteps[code] === undefined
       ? html`<p><a href="/console">Back to overview</a></p>`
       : html`<p>${nextSteps[code]}</p><form method="post" action="/console/logout"><button class="button">Sign out</button></form>`;
-  return html`<div class="heading"><h1>${errorTitle(code)}</h1></div>
-<section class="card"><p>${message}</p>
+  const body = html`<section class="card"><p>${message}</p>
 ${details.required !== undefined && html`<p>Required scope: <code>${String(details.required)}</code></p>`}
 ${fieldErrorList(fields)}
 <p class="quiet">Code <code>${code}</code>, trace <code>${traceId}</code>.</p>
 ${nextStep}</section>`;
+  return view({ title: errorTitle(code), status })`
+${body}`;
 }

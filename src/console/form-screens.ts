@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiFailure } from './api.ts';
 import { buttonTo } from './buttons.ts';
-import { heading, panel, requirement } from './components.ts';
+import { panel, requirement } from './components.ts';
 import { bodyOf, type Field, form, formAsText, type Values, valuesOf } from './forms.ts';
 import { html, link, type Markup, type Part } from './html.ts';
 import { codeList } from './inline.ts';
@@ -85,7 +85,7 @@ export function formScreens<Id extends OperationId = never>(page: FormPage<Id>):
     visit: ScreenVisit,
     { fields, values, stored, failure, result }: Shown,
   ): Promise<ScreenAnswer> {
-    const body = html`${heading(title, undefined, subject(visit, intro))}${await page.above?.(visit)}
+    const body = html`${await page.above?.(visit)}
 ${panel(
   form({
     action: pathOf(path, visit.params),
@@ -102,19 +102,17 @@ ${panel(
   }),
 )}
 ${result !== undefined && html`<div role="status">${result}</div>`}${await below(visit, stored)}`;
-    return view(title, body, failure?.status ?? 200);
+    return view({ title, intro: subject(visit, intro), status: failure?.status })`
+${body}`;
   }
   /** Visitors who may not change the values may still see them. */
   async function readOnly(visit: ScreenVisit, denied: ApiFailure): Promise<ScreenAnswer> {
     const values = await page.load?.(visit);
-    return view(
-      title,
-      html`${heading(title, undefined, subject(visit, intro))}
+    const status = values === undefined ? denied.status : 200;
+    return view({ title, intro: subject(visit, intro), status })`
 ${panel(html`<p class="note">${requirement(denied)}</p>
 ${values !== undefined && formAsText(await page.fields(visit), values)}
-<div class="form-end">${buttonTo(pathOf(back, visit.params), 'Back')}</div>`)}${await below(visit, values)}`,
-      values === undefined ? denied.status : 200,
-    );
+<div class="form-end">${buttonTo(pathOf(back, visit.params), 'Back')}</div>`)}${await below(visit, values)}`;
   }
   async function sent(visit: ScreenVisit): Promise<ScreenAnswer> {
     const fields = await page.fields(visit);

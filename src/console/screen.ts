@@ -2,7 +2,7 @@
 import type { Credential } from '../platform/http/routes/access.ts';
 import type { Progress } from '../platform/http/routes/route.ts';
 import type { Api, ApiFailure, Stream } from './api.ts';
-import type { Markup } from './html.ts';
+import { html, type Markup, type Part } from './html.ts';
 
 export interface Screen {
   /** Default: GET. */
@@ -78,7 +78,7 @@ export interface View {
    * True if something on the page is in progress: the page is then refreshed every few seconds, with a notice. A number: it is
    * refreshed every so many seconds, without a notice.
    */
-  readonly autoRefresh?: boolean | number;
+  readonly autoRefresh: boolean | number;
 }
 
 export interface SeeOther {
@@ -92,8 +92,25 @@ export interface Download extends Stream {
   readonly fileName: string;
 }
 
-export function view(title: string, body: Markup, status = 200): View {
-  return { kind: 'view', status, title, body };
+interface PageHead {
+  readonly title: string;
+  /** Default: the title. */
+  readonly heading?: string;
+  /** Buttons beside the heading. */
+  readonly actions?: Part;
+  readonly intro?: Part;
+  readonly status?: number | undefined;
+  readonly autoRefresh?: View['autoRefresh'];
+}
+
+/** Returns the template of a page: its content, below the heading. */
+export function view(head: PageHead): (content: TemplateStringsArray, ...parts: Part[]) => View {
+  const { title, heading = title, actions, intro, status = 200, autoRefresh = false } = head;
+  return (content, ...parts) => {
+    const body = html`<div class="heading"><div><h1>${heading}</h1>${intro !== undefined && html`<p class="intro">${intro}</p>`}</div>
+${actions !== undefined && html`<div class="actions">${actions}</div>`}</div>${html(content, ...parts)}`;
+    return { kind: 'view', status, title, body, autoRefresh };
+  };
 }
 
 export function seeOther(location: string): SeeOther {

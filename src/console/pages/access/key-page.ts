@@ -1,6 +1,6 @@
 /** One API key of an organization: its page, and the form that changes its name and attribution. */
 import { linkButton } from '../../buttons.ts';
-import { card, definitionList, empty, heading } from '../../components.ts';
+import { card, definitionList, empty } from '../../components.ts';
 import { paidForCard } from '../../cost-kinds.ts';
 import { formScreens } from '../../form-screens.ts';
 import { ago, humanize, time } from '../../format.ts';
@@ -56,9 +56,7 @@ async function page(visit: ScreenVisit) {
   const edit =
     key.status !== 'revoked' &&
     linkButton(visit, { path: pathOf(`${keyPath}/edit`, visit.params), label: 'Edit', tone: 'primary' });
-  return view(
-    key.name,
-    html`${heading(key.name, edit, html`<code>${key.hint}</code>`)}
+  return view({ title: key.name, actions: edit, intro: html`<code>${key.hint}</code>` })`
 ${card(
   'Details',
   definitionList([
@@ -78,6 +76,5 @@ ${card(
     : definitionList(entries),
 )}
 ${paidFor}
-<p><a class="button" href="/console/keys">All API keys</a></p>`,
-  );
+<p><a class="button" href="/console/keys">All API keys</a></p>`;
 }

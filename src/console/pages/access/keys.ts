@@ -3,7 +3,7 @@ import { orgRoles } from '../../../contract/scopes.ts';
 import { outranks } from '../../../platform/http/routes/access.ts';
 import { ApiFailure } from '../../api.ts';
 import { confirmButton, linkButton } from '../../buttons.ts';
-import { card, definitionList, empty, heading, secretBox } from '../../components.ts';
+import { card, definitionList, empty, secretBox } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { ago, humanize, time } from '../../format.ts';
@@ -176,9 +176,8 @@ function secretPage(
   { org, baseUrl }: ScreenVisit,
   listPath: string,
 ) {
-  return view(
-    title,
-    html`${heading(title)}${secretBox('Your new API key.', key.secret)}
+  return view({ title })`
+${secretBox('Your new API key.', key.secret)}
 ${card(
   'Details',
   definitionList([
@@ -190,8 +189,7 @@ ${card(
   ]),
 )}
 ${quickStarts(key.scopes, { url: baseUrl, key: key.secret, orgId: org.id })}
-<p><a class="button" href="${listPath}">All API keys</a></p>`,
-  );
+<p><a class="button" href="${listPath}">All API keys</a></p>`;
 }
 
 const filters: readonly Filter[] = [
@@ -244,11 +242,9 @@ async function list(visit: ScreenVisit, { audience, listPath, intro }: KeyPages)
     caption: 'API keys',
     columns: columns.filter(({ title }) => audience === 'org' || !/Role|Scopes|Attribution/.test(title)),
   });
-  return view(
-    'API keys',
-    html`${heading('API keys', create, intro)}${filterBar(listPath, audience === 'org' ? orgFilters : filters, query)}
-${card('API keys', body)}`,
-  );
+  return view({ title: 'API keys', actions: create, intro })`
+${filterBar(listPath, audience === 'org' ? orgFilters : filters, query)}
+${card('API keys', body)}`;
 }
 
 /** Keys with a higher role cannot be revoked, and keys with more scopes than the visitor's cannot be rotated. */

@@ -1,7 +1,7 @@
 /** For operators: support grants, which allow access to an organization. */
 import { ApiFailure } from '../../api.ts';
 import { actionButton, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
-import { card, empty, heading, secretBox } from '../../components.ts';
+import { card, empty, secretBox } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { time } from '../../format.ts';
@@ -10,7 +10,7 @@ import { badge, codeList, nowrap } from '../../inline.ts';
 import { hiddenInputs } from '../../inputs.ts';
 import { listing } from '../../listing.ts';
 import type { Responses } from '../../responses.ts';
-import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
+import { type Screen, type ScreenVisit, seeOther, type View, view } from '../../screen.ts';
 import type { Column } from '../../table.ts';
 import { grantableScopes } from './operator-scopes.ts';
 import { type GrantView, grantTones } from './settings-support.ts';
@@ -63,7 +63,7 @@ export const operatorGrantScreens: readonly Screen[] = [
     call: 'POST /v1/admin/support/grants/{grant_id}/sessions',
     done: 'saved',
     back: listPath,
-    show: async (_visit, session) => view('Support session', opened(session)),
+    show: async (_visit, session) => opened(session),
   }),
   actionScreen({
     path: `${listPath}/{grant_id}/revoke`,
@@ -88,11 +88,12 @@ async function list(visit: ScreenVisit) {
     columns: grantColumns(visit),
   });
   const create = linkButton(visit, { path: `${listPath}/new`, label: 'Request access', tone: 'primary' });
-  return view(
-    'Support grants',
-    html`${heading('Support grants', create, 'Time-limited access to organizations, logged for them.')}
-${filterBar(listPath, filters, query)}${card('Grants', body)}`,
-  );
+  return view({
+    title: 'Support grants',
+    actions: create,
+    intro: 'Time-limited access to organizations, logged for them.',
+  })`
+${filterBar(listPath, filters, query)}${card('Grants', body)}`;
 }
 
 const grantColumns = (visit: ScreenVisit): readonly Column<GrantView>[] => [
@@ -154,9 +155,9 @@ export function openConsoleButton(
 }
 
 /** The token is a bearer token for the API, and signs in to the organization's console. */
-function opened({ org_id, expires_at, token }: Responses['support.sessions.open']): Markup {
+function opened({ org_id, expires_at, token }: Responses['support.sessions.open']): View {
   const intro = html`For <code>${org_id}</code>, until ${time(expires_at, 'UTC')}. Every request is logged for the organization.`;
-  return html`${heading('Support session', buttonTo(listPath, 'All grants'), intro)}
+  return view({ title: 'Support session', actions: buttonTo(listPath, 'All grants'), intro })`
 ${secretBox('Support session opened.', token)}
 <form method="post" action="${entryPath}">${hiddenInputs({ token })}<button class="button primary">Enter console</button></form>`;
 }

@@ -1,6 +1,6 @@
 /** For operators: organizations and their administration. */
 import { type Action, actionButton, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
-import { card, cardOf, definitionList, empty, heading, secretBox } from '../../components.ts';
+import { card, cardOf, definitionList, empty, secretBox } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { capitalized, count, day, exactUsd, time } from '../../format.ts';
@@ -141,7 +141,8 @@ export const operatorOrgScreens: readonly Screen[] = [
     async show({ params }, { secret }) {
       const back = buttonTo(pathOf(orgPath, params), 'Back to organization');
       const box = secretBox('The new API key.', secret);
-      return view('API key created', html`${heading('API key created', back)}${box}`);
+      return view({ title: 'API key created', actions: back })`
+${box}`;
     },
   }),
   ...formScreens({
@@ -238,11 +239,8 @@ async function list(visit: ScreenVisit) {
       { title: 'Status', cell: statusBadge },
     ],
   });
-  return view(
-    'Organizations',
-    html`${heading('Organizations', create('Create organization'))}
-${filterBar(listPath, filters, query)}${card('Organizations', html`${body}${asOf(listed.data)}`)}`,
-  );
+  return view({ title: 'Organizations', actions: create('Create organization') })`
+${filterBar(listPath, filters, query)}${card('Organizations', html`${body}${asOf(listed.data)}`)}`;
 }
 
 async function one(visit: ScreenVisit) {
@@ -270,9 +268,7 @@ async function one(visit: ScreenVisit) {
   ];
   const isActive = org.status === 'active';
   const reinstate: Action = { path: `${here}/reinstate`, label: 'Reinstate organization', tone: 'primary' };
-  return view(
-    org.name,
-    html`${heading(org.name, actions)}
+  return view({ title: org.name, actions })`
 ${figureStats(figures, now)}
 ${card(
   'Organization',
@@ -318,8 +314,7 @@ ${card(
     `Deletes all data of the organization: runs, limits, API keys and the audit log.${isActive ? ' Suspend it first.' : ''}`,
     to('remove', 'Remove organization', 'danger'),
   ),
-)}`,
-  );
+)}`;
 }
 
 function withAction(text: Part, ...actions: Part[]): Markup {

@@ -1,6 +1,6 @@
 /** Members of the organization: list, invitation and role. */
 import { actionButton, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
-import { card, empty, heading, panel, secretBox } from '../../components.ts';
+import { card, empty, panel, secretBox } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { ago } from '../../format.ts';
@@ -92,16 +92,13 @@ async function shownLink(
   _visit: ScreenVisit,
   { name, sign_in_url, emailed }: Responses['members.invite'],
 ): Promise<ScreenAnswer> {
-  return view(
-    'Sign-in link',
-    html`${heading('Sign-in link', buttonTo(listPath, 'All members'))}
+  return view({ title: 'Sign-in link', actions: buttonTo(listPath, 'All members') })`
 ${emailed && html`<p class="note">It is being sent to the member by e-mail.</p>`}
 ${
   sign_in_url === null
     ? panel(html`<p>${name} was added as a member and signs in by SSO.</p>`)
     : secretBox(`Single-use sign-in link for ${name}.`, sign_in_url)
-}`,
-  );
+}`;
 }
 
 async function list(visit: ScreenVisit) {
@@ -118,10 +115,8 @@ async function list(visit: ScreenVisit) {
     caption: 'Members',
     columns: memberColumns(visit),
   });
-  return view(
-    'Members',
-    html`${heading('Members', invite)}${settingsTabs('/members', visit)}${filterBar(listPath, filters, query)}${card('Members', body)}`,
-  );
+  return view({ title: 'Members', actions: invite })`
+${settingsTabs('/members', visit)}${filterBar(listPath, filters, query)}${card('Members', body)}`;
 }
 
 function memberColumns(visit: ScreenVisit): Column<MemberView>[] {

@@ -1,6 +1,6 @@
 /** Console sessions of members and operators. */
 import { confirmButton } from '../../buttons.ts';
-import { card, empty, heading } from '../../components.ts';
+import { card, empty } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen } from '../../form-screens.ts';
 import { ago, time } from '../../format.ts';
@@ -61,11 +61,11 @@ async function list(visit: ScreenVisit, listPath: string) {
     caption: 'Sessions',
     columns: sessionColumns(listPath, visit),
   });
-  return view(
-    'Sessions',
-    html`${heading('Sessions', undefined, 'Your sessions; admins see all. Ended sessions stop working within a second.')}
-${listPath === orgPath && settingsTabs('/sessions', visit)}${filterBar(listPath, filters, query)}${card('Sessions', body)}`,
-  );
+  return view({
+    title: 'Sessions',
+    intro: 'Your sessions; admins see all. Ended sessions stop working within a second.',
+  })`
+${listPath === orgPath && settingsTabs('/sessions', visit)}${filterBar(listPath, filters, query)}${card('Sessions', body)}`;
 }
 
 function sessionColumns(listPath: string, visit: ScreenVisit): Column<Item<'sessions.list'>>[] {

@@ -1,7 +1,7 @@
 /** Single sign-on by OIDC or SAML. */
 import { ApiFailure } from '../../api.ts';
 import { actionButton, confirmButton, linkButton } from '../../buttons.ts';
-import { card, cardOf, definitionList, empty, heading, notice, panel } from '../../components.ts';
+import { card, cardOf, definitionList, empty, notice, panel } from '../../components.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import type { Field, Values } from '../../forms.ts';
 import { html, type Markup, type Part } from '../../html.ts';
@@ -101,7 +101,7 @@ export const ssoScreens: readonly Screen[] = [
     body: () => ({}),
     done: 'saved',
     back: here,
-    show: async (_visit, test) => view('Test sign-in', testStarted(test)),
+    show: async (_visit, test) => testStarted(test),
   }),
   actionScreen({
     path: `${here}/remove`,
@@ -169,14 +169,12 @@ async function overview(visit: ScreenVisit) {
       ? undefined
       : api.tryGet<'sso.tests.read'>(`${org.path}/sso/tests/${encodeURIComponent(testId)}`),
   ]);
-  const isWaiting = test !== undefined && !(test instanceof ApiFailure) && test.status !== 'finished';
-  const page = view(
-    'Single sign-on',
-    html`${heading('Single sign-on', undefined, 'Sign in with your identity provider.')}${settingsTabs('/sso', visit)}
+  const autoRefresh = test !== undefined && !(test instanceof ApiFailure) && test.status !== 'finished';
+  const intro = 'Sign in with your identity provider.';
+  return view({ title: 'Single sign-on', intro, autoRefresh })`
+${settingsTabs('/sso', visit)}
 ${test !== undefined && testCard(test)}
-${found instanceof ApiFailure ? panel(found.code === 'not_found' ? none(visit) : notice(found)) : connection(found, visit)}`,
-  );
-  return { ...page, autoRefresh: isWaiting };
+${found instanceof ApiFailure ? panel(found.code === 'not_found' ? none(visit) : notice(found)) : connection(found, visit)}`;
 }
 
 /** The URLs to register with the identity provider, which asks for them before there are settings to save. */

@@ -1,6 +1,6 @@
 /** Support access: settings, grants and activity. */
 import { actionButton, confirmButton, linkButton } from '../../buttons.ts';
-import { cardOf, empty, heading } from '../../components.ts';
+import { cardOf, empty } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { humanize, time } from '../../format.ts';
@@ -74,9 +74,11 @@ async function overview(visit: ScreenVisit) {
       }),
     ),
   ]);
-  return view(
-    'Support access',
-    html`${heading('Support access', linkButton(visit, { path: `${here}/settings`, label: 'Edit' }))}${settingsTabs('/support', visit)}
+  return view({
+    title: 'Support access',
+    actions: linkButton(visit, { path: `${here}/settings`, label: 'Edit' }),
+  })`
+${settingsTabs('/support', visit)}
 ${cardOf('Settings', settings, grantPolicy)}
 ${cardOf('Grants', grants, ({ data }) => grantTable(data, visit))}
 ${cardOf('Support activity', accesses, (listed) =>
@@ -91,8 +93,7 @@ ${cardOf('Support activity', accesses, (listed) =>
     caption: 'Support access',
     columns: accessColumns(org.timezone),
   }),
-)}`,
-  );
+)}`;
 }
 
 function grantPolicy({ allowed, approval_required }: Responses['support_access.settings.read']): Markup {

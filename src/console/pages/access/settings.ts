@@ -1,6 +1,6 @@
 /** Settings of the organization: name, time zone, IP allowlist, plan, data region and rate limits. */
 import { linkButton } from '../../buttons.ts';
-import { cardOf, definitionList, heading } from '../../components.ts';
+import { cardOf, definitionList } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
 import { count, day, inUnit, seconds } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
@@ -95,15 +95,13 @@ async function overview(visit: ScreenVisit) {
     api.tryGet<'plan.read'>(`${org.path}/plan`),
     api.tryGet<'rate_limit_policies.list'>(`${org.path}/rate-limit-policies?limit=200`),
   ]);
-  return view(
-    'Settings',
-    html`${heading('Settings')}${settingsTabs('', visit)}
+  return view({ title: 'Settings' })`
+${settingsTabs('', visit)}
 ${cardOf('Organization', read, (found) => organization(found, visit))}
 ${cardOf('IP allowlist', allowed, (found) => allowlist(found, visit))}
 ${cardOf('Plan', plan, planDetails)}
 ${cardOf('Data region', read, dataRegion)}
-${cardOf('Rate limits and quotas', rates, ({ data, read_rpm }) => html`${readLimit(read_rpm)}${rateTable(data)}`)}`,
-  );
+${cardOf('Rate limits and quotas', rates, ({ data, read_rpm }) => html`${readLimit(read_rpm)}${rateTable(data)}`)}`;
 }
 
 function organization(org: OrgView, visit: ScreenVisit): Markup {

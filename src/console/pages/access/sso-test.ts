@@ -1,19 +1,20 @@
 /** A test of single sign-on: its start, and its result. */
 import { ApiFailure } from '../../api.ts';
 import { buttonTo } from '../../buttons.ts';
-import { card, definitionList, heading, panel, preformatted } from '../../components.ts';
+import { card, definitionList, panel, preformatted } from '../../components.ts';
 import { capitalized } from '../../format.ts';
 import { html, type Markup } from '../../html.ts';
 import { badge, codeList, type Tone } from '../../inline.ts';
 import type { Responses } from '../../responses.ts';
+import { type View, view } from '../../screen.ts';
 import { settingsPath } from './settings-tabs.ts';
 
 type TestView = Responses['sso.tests.read'];
 type ResultView = NonNullable<TestView['result']>;
 
 /** A link, because the content security policy does not let forms lead to other hosts. */
-export function testStarted({ start_url }: Responses['sso.tests.create']): Markup {
-  return html`${heading('Test sign-in', buttonTo(`${settingsPath}/sso`, 'Back'))}
+export function testStarted({ start_url }: Responses['sso.tests.create']): View {
+  return view({ title: 'Test sign-in', actions: buttonTo(`${settingsPath}/sso`, 'Back') })`
 ${panel(html`<p>Sign in at your identity provider. You then see what it says about you, and which role you would get.</p>
 <p>Your session, your settings and your members stay as they are.</p>
 <p class="form-end"><a class="button primary" href="${start_url}" rel="noreferrer">Continue to identity provider</a></p>`)}`;

@@ -1,7 +1,7 @@
 /** The audit log of an organization, or of operators: search, export and verification. */
 import { ApiFailure } from '../../api.ts';
 import { actionButton, buttonTo } from '../../buttons.ts';
-import { alert, card, definitionList, empty, heading, panel, preformatted } from '../../components.ts';
+import { alert, card, definitionList, empty, panel, preformatted } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen } from '../../form-screens.ts';
 import { count, humanize, time } from '../../format.ts';
@@ -13,7 +13,7 @@ import { listing } from '../../listing.ts';
 import { type Actors, actorLink, actorsById } from '../../names.ts';
 import { searchPath } from '../../navigation.ts';
 import type { Item, Responses } from '../../responses.ts';
-import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../../screen.ts';
+import { type Screen, type ScreenAnswer, type ScreenVisit, type View, view } from '../../screen.ts';
 import { idPrefix } from '../../search/find-by-id.ts';
 import { table } from '../../table.ts';
 
@@ -49,7 +49,7 @@ export const auditScreens: readonly Screen[] = [
     done: 'saved',
     back: listPath,
     longWork: 'Verification',
-    show: async (_visit, verification) => view('Verification', verified(verification)),
+    show: async (_visit, verification) => verified(verification),
   }),
 ];
 
@@ -90,13 +90,9 @@ async function list(visit: ScreenVisit, failure?: ApiFailure) {
   });
   const verify = actionButton(visit, { path: `${listPath}/verify`, label: 'Verify log' });
   const intro = 'Every change, newest first. Entries are chained by hash, so that tampering is detected.';
-  return view(
-    'Audit log',
-    html`${heading('Audit log', verify, intro)}
+  return view({ title: 'Audit log', actions: verify, intro, status: failure?.status })`
 ${failure !== undefined && alert('The export failed.', failure.fields)}${exportForm(org.timezone, now, query)}
-${filterBar(listPath, filters, query, exportFields)}${card('Entries', body)}`,
-    failure?.status,
-  );
+${filterBar(listPath, filters, query, exportFields)}${card('Entries', body)}`;
 }
 
 /** The search opens the page of a resource, and shows its audit entries if it has none or was deleted. */
@@ -154,8 +150,8 @@ async function exported(visit: ScreenVisit): Promise<ScreenAnswer> {
   return { kind: 'download', fileName: `audit-log.${format === 'cef' ? 'cef' : 'ndjson'}`, ...stream };
 }
 
-function verified(found: VerificationView): Markup {
-  return html`${heading('Verification', buttonTo(listPath, 'Back to audit log'))}
+function verified(found: VerificationView): View {
+  return view({ title: 'Verification', actions: buttonTo(listPath, 'Back to audit log') })`
 ${panel(html`<p>${verdict(found)}</p>
 ${definitionList([
   ['Entries checked', count(found.checked_entries)],

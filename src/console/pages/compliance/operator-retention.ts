@@ -1,9 +1,8 @@
 /** For operators: retention of their audit log. */
 import { linkButton } from '../../buttons.ts';
-import { card, definitionList, heading } from '../../components.ts';
+import { card, definitionList } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
 import { time } from '../../format.ts';
-import { html } from '../../html.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { pauses, periodText } from './settings-retention.ts';
 
@@ -45,8 +44,6 @@ async function overview(visit: ScreenVisit) {
     ['Audit log', periodText(policy.audit_days)],
     ['Last changed', time(policy.updated_at, 'UTC')],
   ]);
-  return view(
-    'Retention',
-    html`${heading('Retention', edit, intro)}${card('Retention periods', [pauses(policy, 'UTC'), values])}`,
-  );
+  return view({ title: 'Retention', actions: edit, intro })`
+${card('Retention periods', [pauses(policy, 'UTC'), values])}`;
 }

@@ -1,7 +1,7 @@
 /** Retention periods and deletion history. */
 import { ApiFailure } from '../../api.ts';
 import { linkButton } from '../../buttons.ts';
-import { cardOf, definitionList, empty, heading } from '../../components.ts';
+import { cardOf, definitionList, empty } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
 import { count, humanize, time } from '../../format.ts';
@@ -75,9 +75,13 @@ async function overview(visit: ScreenVisit) {
       link(`${org.path}/retention-runs`, { ...filterQuery(query), sort: '-started_at' }),
     ),
   ]);
-  const page = view(
-    'Retention',
-    html`${heading('Retention', linkButton(visit, { path: `${here}/edit`, label: 'Edit' }))}${settingsTabs('/retention', visit)}
+  // A legal hold or a failure leaves a deletion unfinished for as long as it lasts.
+  const isPaused = policy instanceof ApiFailure || policy.legal_hold || policy.failing_since !== null;
+  const autoRefresh =
+    !isPaused && !(runs instanceof ApiFailure) && runs.data.some(({ finished_at }) => finished_at === null);
+  const actions = linkButton(visit, { path: `${here}/edit`, label: 'Edit' });
+  return view({ title: 'Retention', actions, autoRefresh })`
+${settingsTabs('/retention', visit)}
 ${cardOf('Retention periods', policy, (found) => [
   pauses(found, org.timezone),
   definitionList(periods.map(([name, label]) => [label, periodText(found[name])] as const)),
@@ -91,13 +95,7 @@ ${cardOf('Deletion history', runs, (listed) =>
     caption: 'Deletion history',
     columns: runColumns(org.timezone),
   }),
-)}`,
-  );
-  // A legal hold or a failure leaves a deletion unfinished for as long as it lasts.
-  const isPaused = policy instanceof ApiFailure || policy.legal_hold || policy.failing_since !== null;
-  const autoRefresh =
-    !isPaused && !(runs instanceof ApiFailure) && runs.data.some(({ finished_at }) => finished_at === null);
-  return { ...page, autoRefresh };
+)}`;
 }
 
 type Pauses = Pick<Responses['retention_policy.read'], 'legal_hold' | 'failing_since'> & {

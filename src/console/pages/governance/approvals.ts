@@ -1,7 +1,7 @@
 /** Requests that a rule requires approval for. */
 import type { ApiFailure } from '../../api.ts';
 import { buttonTo } from '../../buttons.ts';
-import { alert, card, empty, heading, nextPage, notice, tabBar } from '../../components.ts';
+import { alert, card, empty, nextPage, notice, tabBar } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen } from '../../form-screens.ts';
 import { ago, capitalized, time } from '../../format.ts';
@@ -75,13 +75,13 @@ async function list(visit: ScreenVisit, failure?: ApiFailure) {
           nextPage(listPath, query, next_cursor),
         ];
   const tabs = states.map((name) => [name, capitalized(name)] as const);
-  return view(
-    'Approvals',
-    html`${heading('Approvals', undefined, 'Requests that need a decision. You cannot approve requests from your own API key.')}
+  return view({
+    title: 'Approvals',
+    intro: 'Requests that need a decision. You cannot approve requests from your own API key.',
+    status: failure?.status,
+  })`
 ${tabBar('Status', tabs, state, (name) => link(listPath, { state: name }))}
-${failure !== undefined && alert(failure.message, failure.fields)}${body}`,
-    failure?.status,
-  );
+${failure !== undefined && alert(failure.message, failure.fields)}${body}`;
 }
 
 function request(approval: ApprovalView, { now, params, form, denied }: ScreenVisit, actors: Actors): Markup {

@@ -1,7 +1,7 @@
 /** One blocked request: what blocked it, what was missing, when it passes, and whom to ask. */
 import { ApiFailure } from '../../api.ts';
 import { buttonTo, linkButton } from '../../buttons.ts';
-import { card, definitionList, heading, notice } from '../../components.ts';
+import { card, definitionList, notice } from '../../components.ts';
 import { denialReason, denialTitle, shortfallOf } from '../../denial-texts.ts';
 import { ago, capitalized, count, humanize, time } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
@@ -49,16 +49,17 @@ async function page(visit: ScreenVisit) {
     cause?.owner == null ? adminContacts(api, org) : [],
   ]);
   const title = blockedBy(denial);
-  return view(
+  return view({
     title,
-    html`${heading(title, actions(visit, denial, approval), html`${denialReason(denial, org.timezone)}`)}
+    actions: actions(visit, denial, approval),
+    intro: html`${denialReason(denial, org.timezone)}`,
+  })`
 <div class="grid">
 ${card(capitalized(subjectOf(denial)), causeOf(visit, denial, limit, approval))}
 ${card('Whom to ask', contactOf(denial, admins))}
 </div>
 ${card('Request', requestOf(visit, denial, keys))}
-<p class="form-end">${buttonTo(listPath, 'All blocked requests')} ${buttonTo(alikeLink(denial), 'Blocked by the same cause')}</p>`,
-  );
+<p class="form-end">${buttonTo(listPath, 'All blocked requests')} ${buttonTo(alikeLink(denial), 'Blocked by the same cause')}</p>`;
 }
 
 function blockedBy({ code, cause, details }: Denial): string {

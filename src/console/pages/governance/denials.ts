@@ -1,6 +1,6 @@
 /** Blocked requests and their reasons. */
 import { ApiFailure } from '../../api.ts';
-import { alert, card, empty, heading } from '../../components.ts';
+import { alert, card, empty } from '../../components.ts';
 import { dayFilters } from '../../day-range.ts';
 import { denialCodes, denialName, denialReason, denialTitle } from '../../denial-texts.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
@@ -41,12 +41,8 @@ async function list(visit: ScreenVisit) {
   }
   const intro = html`Requests blocked by limits, policies, rate limits or detectors.
 The last 1,000 are kept; identical ones within a second are grouped.`;
-  return view(
-    'Blocked requests',
-    html`${heading('Blocked requests', undefined, intro)}
-${filterBar(listPath, filters, query)}${card('Recent', found instanceof ApiFailure ? alert('Invalid filters.', found.fields) : await rows(found, visit))}`,
-    found instanceof ApiFailure ? found.status : 200,
-  );
+  return view({ title: 'Blocked requests', intro, status: found instanceof ApiFailure ? found.status : 200 })`
+${filterBar(listPath, filters, query)}${card('Recent', found instanceof ApiFailure ? alert('Invalid filters.', found.fields) : await rows(found, visit))}`;
 }
 
 async function rows(

@@ -1,6 +1,6 @@
 /** Policies: rules on models and actions, their versions and forms. */
 import { actionCard, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
-import { card, definitionList, empty, heading, nextPage } from '../../components.ts';
+import { card, definitionList, empty, nextPage } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, time } from '../../format.ts';
@@ -191,11 +191,8 @@ async function list(visit: ScreenVisit) {
     create('Create rule'),
     linkButton(visit, { path: `${listPath}/try`, label: 'Test request' }),
   ];
-  return view(
-    'Policies',
-    html`${heading('Policies', actions, 'Rules on models and actions, in order of evaluation.')}
-${card('Rules', body)}`,
-  );
+  return view({ title: 'Policies', actions, intro: 'Rules on models and actions, in order of evaluation.' })`
+${card('Rules', body)}`;
 }
 
 async function versions({ api, org, params, query }: ScreenVisit) {
@@ -210,9 +207,7 @@ async function versions({ api, org, params, query }: ScreenVisit) {
     org,
     found.data.map(({ changed_by }) => changed_by),
   );
-  return view(
-    'Rule versions',
-    html`${heading('Rule versions', buttonTo(pathOf(rulePath, params), 'Back to rule'))}
+  return view({ title: 'Rule versions', actions: buttonTo(pathOf(rulePath, params), 'Back to rule') })`
 ${found.data.map(({ version, changed_at, changed_by, deleted, policy }) =>
   card(
     `Version ${version}${deleted ? ', deleted' : ''}`,
@@ -228,6 +223,5 @@ ${found.data.map(({ version, changed_at, changed_by, deleted, policy }) =>
     ]),
   ),
 )}
-${nextPage(here, query, found.next_cursor)}`,
-  );
+${nextPage(here, query, found.next_cursor)}`;
 }

@@ -2,7 +2,7 @@
 import { ApiFailure, readPages } from '../../api.ts';
 import { confirmButton, linkButton } from '../../buttons.ts';
 import { scatterChart } from '../../charts/scatter.ts';
-import { card, cardOf, definitionList, empty, heading, nextPage, notice, panel } from '../../components.ts';
+import { card, cardOf, definitionList, empty, nextPage, notice, panel } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, humanize, milliseconds, time, usd } from '../../format.ts';
@@ -164,7 +164,8 @@ async function overview(visit: ScreenVisit) {
   ];
   const found = policy instanceof ApiFailure ? undefined : policy;
   const noPolicy = html`Choose candidate models and a minimum score. <code>POST /v1/routing/decisions</code> then picks a model.`;
-  const body = html`${heading('Routing', actions, 'Route to the cheapest, fastest or best model that passes your evals.')}
+  const intro = 'Route to the cheapest, fastest or best model that passes your evals.';
+  return view({ title: 'Routing', actions, intro })`
 ${
   policy instanceof ApiFailure && policy.code === 'not_found'
     ? panel(empty('No routing policy yet', noPolicy, to('policy', 'Create policy', 'primary')))
@@ -177,7 +178,6 @@ ${cardOf('Latest results', evals, ({ data, next_cursor }) =>
     ? noEvals(to('evals/new', 'Create eval result', 'primary'))
     : [evalTable(data, visit, found), nextPage(listPath, query, next_cursor)],
 )}`;
-  return view('Routing', body);
 }
 
 /** Reads the catalog until it has every model: a page of it takes little longer than a request for one model. */

@@ -1,6 +1,6 @@
 /** Safety detectors: list, forms and a test page. */
 import { actionCard, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
-import { card, heading } from '../../components.ts';
+import { card } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, humanize } from '../../format.ts';
@@ -173,9 +173,7 @@ async function list(visit: ScreenVisit) {
     buttonTo('/console/runs?flagged=true', 'Flagged runs'),
   ];
   const intro = html`Detect sensitive content in the <code>content</code> of runs. Detectors are off by default.`;
-  return view(
-    'Safety',
-    html`${heading('Safety', actions, intro)}
+  return view({ title: 'Safety', actions, intro })`
 ${card(
   'Detectors',
   table({
@@ -196,6 +194,5 @@ ${card(
       { title: 'Status', cell: (one) => (one.enabled ? badge('on', 'good') : badge('off')) },
     ],
   }),
-)}`,
-  );
+)}`;
 }

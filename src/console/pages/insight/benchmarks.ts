@@ -2,7 +2,7 @@
 import { ApiFailure } from '../../api.ts';
 import { actionCard, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
 import { quartileBar } from '../../charts/quartiles.ts';
-import { card, cardOf, definitionList, empty, heading, notice, panel } from '../../components.ts';
+import { card, cardOf, definitionList, empty, notice, panel } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, day, milliseconds, percent, usd } from '../../format.ts';
@@ -89,9 +89,11 @@ async function overview(visit: ScreenVisit) {
     create('Create cohort'),
     linkButton(visit, { path: `${listPath}/participation`, label: 'Participation' }),
   ];
-  return view(
-    'Benchmarks',
-    html`${heading('Benchmarks', actions, 'Compare your costs with similar organizations, anonymously.')}
+  return view({
+    title: 'Benchmarks',
+    actions,
+    intro: 'Compare your costs with similar organizations, anonymously.',
+  })`
 ${cardOf('Participation', participation, participationStatus)}
 ${cardOf('Cohorts', cohorts, (listed) =>
   listing({
@@ -102,8 +104,7 @@ ${cardOf('Cohorts', cohorts, (listed) =>
     caption: 'Cohorts',
     columns: cohortColumns(org.timezone),
   }),
-)}`,
-  );
+)}`;
 }
 
 function participationStatus({
@@ -167,17 +168,13 @@ async function compared(visit: ScreenVisit) {
     if (answer.code !== 'insufficient_cohort_size') {
       throw answer;
     }
-    return view(
-      'Cohort',
-      html`${heading('Cohort', back)}${panel(empty('Not enough participants', html`${notice(answer)} Widen the criteria, or try again later.`))}${removal}`,
-    );
+    return view({ title: 'Cohort', actions: back })`
+${panel(empty('Not enough participants', html`${notice(answer)} Widen the criteria, or try again later.`))}${removal}`;
   }
   const { week, from, until } = answer.release;
   const intro = html`${criteriaText(answer)}: ${count(answer.contributing_orgs)} organizations, week ${week},
 ${day(from, 'UTC')} to ${day(until, 'UTC')}.`;
-  return view(
-    answer.name,
-    html`${heading(answer.name, back, intro)}
+  return view({ title: answer.name, actions: back, intro })`
 <div class="grid">${metrics.map(({ name, title, format }) => metricCard(title, answer.metrics[name], format))}</div>
 ${card('Models', answer.model_mix.length === 0 ? html`<p class="quiet">No model is used by enough organizations.</p>` : mix(answer.model_mix))}
 ${panel(
@@ -187,8 +184,7 @@ ${panel(
     ['Your time zone', org.timezone],
   ]),
 )}
-${removal}`,
-  );
+${removal}`;
 }
 
 function metricCard(title: string, metric: MetricView | null, format: (value: number) => string): Part {

@@ -2,7 +2,7 @@
 import { type Api, ApiFailure, type Listed } from '../../api.ts';
 import { linkButton } from '../../buttons.ts';
 import { lineChart } from '../../charts/line.ts';
-import { card, cardOf, empty, heading, notice, panel, stat } from '../../components.ts';
+import { card, cardOf, empty, notice, panel, stat } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { count, humanize, shortDate, shortUsd, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
@@ -70,33 +70,35 @@ async function overview(visit: ScreenVisit) {
       ),
     ),
   ]);
-  return view(
-    'Forecasts',
-    html`${heading('Forecasts', create, 'Projected spend with confidence range and scenarios.')}
+  return view({
+    title: 'Forecasts',
+    actions: create,
+    intro: 'Projected spend with confidence range and scenarios.',
+  })`
 ${filterBar(listPath, filters, query)}
 <div class="stats">${[
-      ...(hasForecast(capacity)
-        ? [
-            stat(
-              `Next ${parameters.horizon_days} days`,
-              usd(capacity.total.cost_usd),
-              band(capacity.total_band.cost_usd),
-            ),
-            stat(
-              'Runs',
-              count(Math.round(capacity.total.runs)),
-              `${count(Math.round(capacity.total.tokens))} tokens`,
-            ),
-          ]
-        : [stat(`Next ${parameters.horizon_days} days`, '–', noHistory), stat('Runs', '–', noHistory)]),
-      stat(
-        'Based on',
-        `${count(capacity.history.days)} days`,
-        capacity.quality === 'none'
-          ? noHistory
-          : `${humanize(capacity.method)}, ${confidence[capacity.quality]} confidence`,
-      ),
-    ]}</div>
+    ...(hasForecast(capacity)
+      ? [
+          stat(
+            `Next ${parameters.horizon_days} days`,
+            usd(capacity.total.cost_usd),
+            band(capacity.total_band.cost_usd),
+          ),
+          stat(
+            'Runs',
+            count(Math.round(capacity.total.runs)),
+            `${count(Math.round(capacity.total.tokens))} tokens`,
+          ),
+        ]
+      : [stat(`Next ${parameters.horizon_days} days`, '–', noHistory), stat('Runs', '–', noHistory)]),
+    stat(
+      'Based on',
+      `${count(capacity.history.days)} days`,
+      capacity.quality === 'none'
+        ? noHistory
+        : `${humanize(capacity.method)}, ${confidence[capacity.quality]} confidence`,
+    ),
+  ]}</div>
 ${
   spend instanceof ApiFailure
     ? card('Spend', notice(spend))
@@ -106,8 +108,7 @@ ${
 }
 ${cardOf('Scenarios', scenarios, () => comparison(capacity, compared, create))}
 ${spend instanceof ApiFailure ? '' : outlook([spend, ...scoped], limits)}
-${teamChart(capacity)}`,
-  );
+${teamChart(capacity)}`;
 }
 
 function band({ low, high }: Projected): Part {

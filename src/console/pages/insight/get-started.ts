@@ -1,7 +1,7 @@
 /** Onboarding: a checklist of steps, ticked off from the state of the organization, and code for the first call. */
 import { ApiFailure, type Listed } from '../../api.ts';
 import { buttonTo, linkButton } from '../../buttons.ts';
-import { card, heading, requirement } from '../../components.ts';
+import { card, requirement } from '../../components.ts';
 import { html, type Markup, type Part } from '../../html.ts';
 import { badge, subline } from '../../inline.ts';
 import type { Item } from '../../responses.ts';
@@ -30,13 +30,10 @@ const keyPlaceholder = 'YOUR_API_KEY';
 
 async function page(visit: ScreenVisit) {
   const steps = await readSteps(visit);
-  return view(
-    'Get started',
-    html`${heading('Get started', undefined, progressText(steps))}
+  return view({ title: 'Get started', intro: progressText(steps) })`
 ${card('Checklist', checklist(steps))}
 <div id="code">${quickStarts(['gateway:call', 'edge:decide', 'runs:write'], { url: visit.baseUrl, key: keyPlaceholder, orgId: visit.org.id })}</div>
-<p class="quiet">The page of a new API key shows this code with the key filled in.</p>`,
-  );
+<p class="quiet">The page of a new API key shows this code with the key filled in.</p>`;
 }
 
 /** The checklist as a card of the overview. */

@@ -1,5 +1,5 @@
 /** For operators: the state of the installation. */
-import { card, definitionList, heading } from '../../components.ts';
+import { card, definitionList } from '../../components.ts';
 import { ago, count, exactUsd, seconds, time } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
 import { badge, codeList, subline, type Tone } from '../../inline.ts';
@@ -25,14 +25,14 @@ const summaries: Readonly<Record<CheckView['status'], string>> = {
 
 async function health({ api, now }: ScreenVisit) {
   const found = await api.get<'installation.read'>('/v1/admin/installation');
-  return view(
-    'Health',
-    html`${heading('Health', undefined, html`${statusBadge(found.status)} ${summaries[found.status]} As of ${time(now.toISOString(), 'UTC')} UTC.`)}
+  return view({
+    title: 'Health',
+    intro: html`${statusBadge(found.status)} ${summaries[found.status]} As of ${time(now.toISOString(), 'UTC')} UTC.`,
+  })`
 ${card('Checks', checkTable(found.checks))}
 <div class="grid wide">${card('Installation', installation(found))}${card('Queues', queues(found))}</div>
 ${card('Processes', processTable(found, now))}
-${card('Jobs', html`<p class="quiet">Of the process that answered.</p>${jobTable(found.jobs, now)}`)}`,
-  );
+${card('Jobs', html`<p class="quiet">Of the process that answered.</p>${jobTable(found.jobs, now)}`)}`;
 }
 
 function statusBadge(status: CheckView['status']): Markup {

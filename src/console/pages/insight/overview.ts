@@ -1,9 +1,8 @@
 /** The overview: spend, forecast, limits, blocked requests and top models, customers and workflows. */
-
 import { localTime } from '../../../kernel/local-time.ts';
 import { calendarWindow } from '../../../kernel/windows.ts';
 import { ApiFailure } from '../../api.ts';
-import { cardOf, heading, panel } from '../../components.ts';
+import { cardOf, panel } from '../../components.ts';
 import { daysOf } from '../../day-range.ts';
 import { usageLink } from '../../drill-down.ts';
 import { clockTime, shortDate } from '../../format.ts';
@@ -88,7 +87,8 @@ async function overview(visit: ScreenVisit) {
   const budget = budgets instanceof ApiFailure ? undefined : monthBudget(budgets.data);
   const period = html`<span class="quiet">${shortDate(days.from)} – ${shortDate(days.to)}</span>`;
   const monthUsage = usageLink({}, { from: month.start, to: today });
-  const body = html`${heading('Overview', undefined, html`Spend and limits of ${org.name}. Times in ${org.timezone}. ${asOf(visit)}`)}
+  const intro = html`Spend and limits of ${org.name}. Times in ${org.timezone}. ${asOf(visit)}`;
+  return view({ title: 'Overview', intro, autoRefresh: refreshSeconds })`
 ${!(byDay instanceof ApiFailure) && byDay.data.length === 0 && (await getStartedCard(visit))}
 ${overviewStats(visit, { byDay, caps, budgets, budget, forecast, approvals, month, monthDays })}
 <div class="grid wide">
@@ -128,7 +128,6 @@ ${(
   ]),
 )}
 </div>`;
-  return { ...view('Overview', body), autoRefresh: refreshSeconds };
 }
 
 /** The time of the figures, and how to get newer ones. */

@@ -1,13 +1,13 @@
 /** Reconciliation of the ledger: all postings recomputed and compared at one instant. */
 import { buttonTo } from '../../buttons.ts';
-import { card, definitionList, heading, panel } from '../../components.ts';
+import { card, definitionList, panel } from '../../components.ts';
 import { actionScreen } from '../../form-screens.ts';
 import { count, exactUsd, inUnit, time } from '../../format.ts';
 import { html, type Markup, type Part } from '../../html.ts';
 import { badge } from '../../inline.ts';
 import { kindName } from '../../limit-names.ts';
 import type { Responses } from '../../responses.ts';
-import { type Screen, view } from '../../screen.ts';
+import { type Screen, type View, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 
 const back = '/console/limits';
@@ -35,12 +35,13 @@ export const reconciliationScreens: readonly Screen[] = [
     done: 'saved',
     back,
     longWork: 'Reconciliation',
-    show: async ({ org }, found) => view('Reconciliation', reconciled(found, org.timezone)),
+    show: async ({ org }, found) => reconciled(found, org.timezone),
   }),
 ];
 
-function reconciled(found: ReconciliationView, timezone: string): Markup {
-  return html`${heading('Reconciliation', buttonTo(back, 'Back to limits'), 'Recomputes ledger, runs, usage and counters at one instant and compares them.')}
+function reconciled(found: ReconciliationView, timezone: string): View {
+  const intro = 'Recomputes ledger, runs, usage and counters at one instant and compares them.';
+  return view({ title: 'Reconciliation', actions: buttonTo(back, 'Back to limits'), intro })`
 ${panel(html`<p>${found.balanced ? badge('All balanced', 'good') : badge('Not balanced', 'bad')}</p>
 ${definitionList([
   ['Difference', exactUsd(found.drift_usd)],

@@ -1,5 +1,5 @@
 /** The results of the search box: any id, or a part of a name. The only match of an id is opened directly. */
-import { card, empty, heading, panel } from '../../components.ts';
+import { card, empty, panel } from '../../components.ts';
 import { html, type Markup } from '../../html.ts';
 import { subline } from '../../inline.ts';
 import { operatorMenu, orgMenu, searchPath } from '../../navigation.ts';
@@ -16,10 +16,8 @@ export const searchScreens: readonly Screen[] = [{ path: searchPath, audience: '
 async function search({ api, org, query, now, credential }: ScreenVisit) {
   const text = (query.get('q') ?? '').trim().slice(0, longestSearch);
   if (text === '') {
-    return view(
-      'Search',
-      html`${heading('Search')}${panel(empty('Nothing to search for', 'Enter an ID or a part of a name.'))}`,
-    );
+    return view({ title: 'Search' })`
+${panel(empty('Nothing to search for', 'Enter an ID or a part of a name.'))}`;
   }
   const context = searchContext(api, org, now);
   const resource = await findResource(context, text);
@@ -38,12 +36,9 @@ async function search({ api, org, query, now, credential }: ScreenVisit) {
   const groups = [...(references.length === 0 ? [] : [{ title: 'ID', matches: references }]), ...byName];
   const hint = html`Check the spelling, or search for a part of the name.
 Values of runs are searched in the last 90 days.`;
-  return view(
-    'Search',
-    html`${heading('Search', undefined, html`Results for “${text}”.`)}
+  return view({ title: 'Search', intro: html`Results for “${text}”.` })`
 ${groups.length === 0 ? panel(empty('No matches', hint)) : html`<div class="grid">${groups.map(results)}</div>`}
-${notSearched(context)}`,
-  );
+${notSearched(context)}`;
 }
 
 function results({ title, matches }: MatchGroup): Markup {

@@ -1,6 +1,6 @@
 /** Providers' statements: upload, comparison with the ledger, reconciliation. */
 import { actionCard, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
-import { card, definitionList, empty, heading, nextPage } from '../../components.ts';
+import { card, definitionList, empty, nextPage } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, exactUsd, humanize, time } from '../../format.ts';
@@ -102,13 +102,15 @@ function fileOf(text: string): object {
 async function statements(visit: ScreenVisit) {
   const { api, org, query } = visit;
   const listed = await api.get<'statements.list'>(link(`${org.path}/statements`, filterQuery(query)));
-  return view(
-    'Statements',
-    html`${heading(
-      'Statements',
-      linkButton(visit, { path: `${statementsPath}/new`, label: 'Upload statement', tone: 'primary' }),
-      'Costs as the provider bills them, compared with the ledger.',
-    )}
+  return view({
+    title: 'Statements',
+    actions: linkButton(visit, {
+      path: `${statementsPath}/new`,
+      label: 'Upload statement',
+      tone: 'primary',
+    }),
+    intro: 'Costs as the provider bills them, compared with the ledger.',
+  })`
 ${card(
   'Statements',
   listing<StatementView>({
@@ -133,8 +135,7 @@ ${card(
       { title: 'Uploaded', cell: (one) => time(one.created_at, org.timezone) },
     ],
   }),
-)}`,
-  );
+)}`;
 }
 
 function status({ reconciled_at, reconciled_runs }: StatementView): Part {
@@ -160,14 +161,16 @@ async function comparison(visit: ScreenVisit) {
     }),
   );
   const title = `${statement.provider}, ${statement.period_start} – ${lastDay(statement.period_end)}`;
-  return view(
-    'Statement',
-    html`${heading(title, buttonTo(statementsPath, 'All statements'), html`<code>${statement.id}</code>`)}
+  return view({
+    title: 'Statement',
+    heading: title,
+    actions: buttonTo(statementsPath, 'All statements'),
+    intro: html`<code>${statement.id}</code>`,
+  })`
 ${card('Total', totals(statement, compared, org.timezone))}
 ${filterBar(page, filters, query)}
 ${card('Comparison', html`${rows(compared)}${nextPage(page, query, compared.next_cursor)}`)}
-${actions(visit, statement, page)}`,
-  );
+${actions(visit, statement, page)}`;
 }
 
 function totals(statement: StatementView, { total }: ComparisonView, timezone: string): Markup {

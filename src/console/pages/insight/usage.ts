@@ -1,7 +1,7 @@
 /** Usage: where the money goes, by any field of runs and over time, compared with the previous period. */
 import { namedKinds } from '../../../kernel/cost-parts.ts';
 import { ApiFailure } from '../../api.ts';
-import { alert, card, empty, heading, nextPage, panel } from '../../components.ts';
+import { alert, card, empty, nextPage, panel } from '../../components.ts';
 import { paidForCardOf, usageKindName } from '../../cost-kinds.ts';
 import { type Filter, filterFields, moreFilters } from '../../filters.ts';
 import { capitalized, humanize } from '../../format.ts';
@@ -103,13 +103,14 @@ async function usage(visit: ScreenVisit, failure?: ApiFailure) {
       ? alert('Invalid filters.', (found instanceof ApiFailure ? found : (drawn as ApiFailure)).fields)
       : html`${shown(state, found, drawn, { nameOf, query })}${found.total.runs > 0 && paidFor}`;
   const status = failure?.status ?? (found instanceof ApiFailure ? found.status : 200);
-  return view(
-    'Usage',
-    html`${heading('Usage', html`<a class="button" href="${runsHref(state)}">View runs</a>${exportButton(state)}`, intro)}
-${failure !== undefined && alert('The export failed.', failure.fields)}${periodBar({ path: usagePath, query, period })}
-${controls(state, used)}${chips(state, nameOf)}${body}`,
+  return view({
+    title: 'Usage',
+    actions: html`<a class="button" href="${runsHref(state)}">View runs</a>${exportButton(state)}`,
+    intro,
     status,
-  );
+  })`
+${failure !== undefined && alert('The export failed.', failure.fields)}${periodBar({ path: usagePath, query, period })}
+${controls(state, used)}${chips(state, nameOf)}${body}`;
 }
 
 const kindFilter: Filter = {

@@ -1,5 +1,5 @@
 /** Deprecated endpoints and the API keys that still call them: of one organization, or of all for operators. */
-import { cardOf, empty, heading, nextPage } from '../../components.ts';
+import { cardOf, empty, nextPage } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { count, time } from '../../format.ts';
 import { html, link, type Markup, path } from '../../html.ts';
@@ -35,16 +35,17 @@ async function shown({ api, org, query }: ScreenVisit, here: string, usagePath: 
       link(usagePath, { ...filterQuery(query), limit: '50' }),
     ),
   ]);
-  return view(
-    'Deprecations',
-    html`${heading('Deprecations', undefined, 'Deprecated endpoints and the API keys that still call them.')}${tabs}
+  return view({
+    title: 'Deprecations',
+    intro: 'Deprecated endpoints and the API keys that still call them.',
+  })`
+${tabs}
 ${cardOf('Still in use', usage, ({ data, next_cursor }) =>
   data.length === 0
     ? empty('Nothing to do', 'No API key calls a deprecated endpoint.')
     : [callsTable(data, org.timezone, here === operatorPage), nextPage(here, query, next_cursor)],
 )}
-${cardOf('Deprecated endpoints', routes, routeTable)}`,
-  );
+${cardOf('Deprecated endpoints', routes, routeTable)}`;
 }
 
 function callsTable(calls: readonly CallsView[], timezone: string, isForOperators: boolean): Markup {

@@ -2,7 +2,7 @@
 import { alertEvents, digestEvent } from '../../../contract/alert-events.ts';
 import { ApiFailure } from '../../api.ts';
 import { actionButton, confirmButton, linkButton } from '../../buttons.ts';
-import { card, cardOf, definitionList, empty, heading, nextPage } from '../../components.ts';
+import { card, cardOf, definitionList, empty, nextPage } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { humanize, time } from '../../format.ts';
@@ -158,11 +158,13 @@ async function list(visit: ScreenVisit) {
       { title: 'Status', cell: statusOf },
     ],
   });
-  return view(
-    'E-mail alerts',
-    html`${heading('E-mail alerts', create, html`For Slack and Microsoft Teams, create a <a href="/console/webhooks">webhook</a>.`)}${mailNote(visit)}
-${card('E-mail alerts', body)}`,
-  );
+  return view({
+    title: 'E-mail alerts',
+    actions: create,
+    intro: html`For Slack and Microsoft Teams, create a <a href="/console/webhooks">webhook</a>.`,
+  })`
+${mailNote(visit)}
+${card('E-mail alerts', body)}`;
 }
 
 async function one(visit: ScreenVisit) {
@@ -185,9 +187,9 @@ ${confirmButton(
   { path: `${here}/delete`, label: 'Delete e-mail alert', thing: nameOf(found) },
   'Messages that wait will not be sent. This cannot be undone.',
 )}`;
-  const page = view(
-    'E-mail alert',
-    html`${heading('E-mail alert', buttons, nameOf(found))}${mailNote(visit)}
+  const autoRefresh = found.enabled && isSending;
+  return view({ title: 'E-mail alert', actions: buttons, intro: nameOf(found), autoRefresh })`
+${mailNote(visit)}
 ${card(
   'Details',
   definitionList([
@@ -199,9 +201,7 @@ ${card(
     ['Created', time(found.created_at, org.timezone)],
   ]),
 )}
-${cardOf('Messages', deliveries, ({ data, next_cursor }) => html`${messages(data, here, visit)}${nextPage(here, query, next_cursor)}`)}`,
-  );
-  return { ...page, autoRefresh: found.enabled && isSending };
+${cardOf('Messages', deliveries, ({ data, next_cursor }) => html`${messages(data, here, visit)}${nextPage(here, query, next_cursor)}`)}`;
 }
 
 function messageName(type: string): string {

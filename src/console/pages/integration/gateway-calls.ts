@@ -1,5 +1,5 @@
 /** Calls through the gateway that are in progress now. The page refreshes itself and never shows content. */
-import { card, empty, heading } from '../../components.ts';
+import { card, empty } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { count, seconds, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
@@ -80,13 +80,10 @@ async function calls({ api, org, query, now }: ScreenVisit) {
       },
     ],
   });
-  const page = view(
-    'Live calls',
-    html`${heading('Gateway', undefined, 'Calls in progress. Prompts and responses are never shown or stored.')}
+  const intro = 'Calls in progress. Prompts and responses are never shown or stored.';
+  return view({ title: 'Live calls', heading: 'Gateway', intro, autoRefresh: true })`
 ${gatewayTabs(callsPath)}${filterBar(callsPath, filters, query)}
-${card('Live calls', html`${body}${scopeNote(listed)}`)}`,
-  );
-  return { ...page, autoRefresh: true };
+${card('Live calls', html`${body}${scopeNote(listed)}`)}`;
 }
 
 function operation({ operation: name, stream, attempts }: CallView): string {

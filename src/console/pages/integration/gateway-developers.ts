@@ -1,7 +1,7 @@
 /** Spend of each member or API key: calls, denials and what is left of the budget. */
 import { type Api, ApiFailure, type ListPages, readPages } from '../../api.ts';
 import { linkButton } from '../../buttons.ts';
-import { alert, card, empty, heading, nextPage, requirement } from '../../components.ts';
+import { alert, card, empty, nextPage, requirement } from '../../components.ts';
 import { count, inUnit, percent, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { subline } from '../../inline.ts';
@@ -53,15 +53,16 @@ async function developers(visit: ScreenVisit) {
     ([name, , label]) =>
       html`<a class="button" href="${link(developersPath, { ...period.query, by: name })}"${name === field && html` aria-current="true"`}>${label}</a> `,
   );
-  return view(
-    'Spend by developer',
-    html`${heading('Gateway', undefined, html`All runs, through the gateway or not. ${period.label} (${org.timezone}).`)}
+  return view({
+    title: 'Spend by developer',
+    heading: 'Gateway',
+    intro: html`All runs, through the gateway or not. ${period.label} (${org.timezone}).`,
+    status: usage instanceof ApiFailure ? usage.status : 200,
+  })`
 ${gatewayTabs(developersPath)}
 ${periodBar({ path: developersPath, query, period })}
 <div class="choices" role="group" aria-label="Group by">${choices}</div>
-${card('Spend by developer', body)}`,
-    usage instanceof ApiFailure ? usage.status : 200,
-  );
+${card('Spend by developer', body)}`;
 }
 
 /** The usage by member or key, and what the other columns of its table show. */

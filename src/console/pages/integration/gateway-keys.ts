@@ -1,9 +1,9 @@
 /** A new key for calls through the gateway, with a budget, and what to paste into each client. */
 import { clientSnippets } from '../../../contract/gateway-clients.ts';
 import { ApiFailure } from '../../api.ts';
-import { card, heading, secretBox } from '../../components.ts';
+import { card, secretBox } from '../../components.ts';
 import { formScreens } from '../../form-screens.ts';
-import { html, link, path } from '../../html.ts';
+import { link, path } from '../../html.ts';
 import { onceField } from '../../inputs.ts';
 import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
@@ -130,10 +130,8 @@ function aboutBudget({ status, code, message, details, fields }: ApiFailure): Ap
 
 /** The only page that shows the secret. */
 async function quickstart({ baseUrl }: ScreenVisit, key: NewKey) {
-  return view(
-    'Gateway key created',
-    html`${heading('Gateway key created', undefined, key.name)}${secretBox('Your new gateway key.', key.secret)}
+  return view({ title: 'Gateway key created', intro: key.name })`
+${secretBox('Your new gateway key.', key.secret)}
 ${clientSnippets(baseUrl, key.secret).map((snippet, index) => card(snippet.title, snippetBody(snippet, `snippet-${index}`)))}
-<p class="actions"><a class="button" href="${gatewayPath}">Gateway</a> <a class="button" href="${developersPath}">Spend by developer</a></p>`,
-  );
+<p class="actions"><a class="button" href="${gatewayPath}">Gateway</a> <a class="button" href="${developersPath}">Spend by developer</a></p>`;
 }

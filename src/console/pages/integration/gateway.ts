@@ -1,6 +1,6 @@
 /** The gateway: connections to providers, and how calls are treated. */
 import { confirmButton, linkButton } from '../../buttons.ts';
-import { card, cardOf, definitionList, empty, heading } from '../../components.ts';
+import { card, cardOf, definitionList, empty } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
 import { ago, count, exactUsd, milliseconds, time } from '../../format.ts';
@@ -204,13 +204,14 @@ async function overview(visit: ScreenVisit) {
       { title: 'State', cell: (one) => [breakerBadge(one), subline(lastFailure(one, now))] },
     ],
   });
-  return view(
-    'Gateway',
-    html`${heading('Gateway', html`${createKey}${create}`, 'Calls of SDKs and tools through Purser, and the providers that they are sent to.')}
+  return view({
+    title: 'Gateway',
+    actions: html`${createKey}${create}`,
+    intro: 'Calls of SDKs and tools through Purser, and the providers that they are sent to.',
+  })`
 ${gatewayTabs(gatewayPath)}
 ${card('Connections', body)}
-${cardOf('Settings', settings, (found) => settingsBody(visit, found))}`,
-  );
+${cardOf('Settings', settings, (found) => settingsBody(visit, found))}`;
 }
 
 function settingsBody(visit: ScreenVisit, settings: GatewayView): Markup {
@@ -249,9 +250,8 @@ ${confirmButton(
   { path: `${here}/delete`, label: 'Delete connection', thing: connection.name },
   'Calls are no longer sent to this provider. Its key is deleted.',
 )}`;
-  const page = view(
-    connection.name,
-    html`${heading(connection.name, buttons, connection.base_url)}
+  const autoRefresh = breaker.state !== 'closed';
+  return view({ title: connection.name, actions: buttons, intro: connection.base_url, autoRefresh })`
 ${card(
   'Details',
   definitionList([
@@ -289,7 +289,5 @@ ${card(
         : html`${failureText(breaker.last_failure)}, ${time(breaker.last_failure.at, org.timezone)}`,
     ],
   ])}<p class="sub">Of the process that served this page.</p>`,
-)}`,
-  );
-  return { ...page, autoRefresh: breaker.state !== 'closed' };
+)}`;
 }

@@ -1,6 +1,6 @@
 /** Deliveries of a webhook: their list, and the page of one with its payload and attempts. */
 import { actionButton, buttonTo } from '../../buttons.ts';
-import { card, cardOf, definitionList, empty, heading } from '../../components.ts';
+import { card, cardOf, definitionList, empty } from '../../components.ts';
 import { isFiltered } from '../../filters.ts';
 import { humanize, milliseconds, time } from '../../format.ts';
 import { html, type Part, path } from '../../html.ts';
@@ -60,9 +60,7 @@ async function delivery(visit: ScreenVisit) {
     found.state !== 'waiting' &&
     actionButton(visit, { path: `${pathOf(deliveryPath, params)}/redeliver`, label: 'Redeliver' })
   }`;
-  return view(
-    'Delivery',
-    html`${heading(`Delivery of ${found.event_type}`, buttons)}
+  return view({ title: 'Delivery', heading: `Delivery of ${found.event_type}`, actions: buttons })`
 ${card(
   'Details',
   definitionList([
@@ -74,8 +72,7 @@ ${card(
   ]),
 )}
 ${cardOf('Payload', payload, (event) => html`<pre class="snippet scroll" tabindex="0">${JSON.stringify(event, null, 2)}</pre>`)}
-${card('Attempts', attemptTable(found.attempts, org.timezone))}`,
-  );
+${card('Attempts', attemptTable(found.attempts, org.timezone))}`;
 }
 
 function attemptTable(attempts: DeliveryView['attempts'], timezone: string): Part {

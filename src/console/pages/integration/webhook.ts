@@ -1,7 +1,7 @@
 /** One webhook: deliveries, signing and actions. */
 import { ApiFailure } from '../../api.ts';
 import { actionButton, confirmButton, linkButton } from '../../buttons.ts';
-import { card, cardOf, definitionList, heading, nextPage, secretBox } from '../../components.ts';
+import { card, cardOf, definitionList, nextPage, secretBox } from '../../components.ts';
 import { type Filter, filterBar, filterQuery, withInstants } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { count, time } from '../../format.ts';
@@ -135,12 +135,10 @@ export const webhookDetailScreens: readonly Screen[] = [
     done: 'saved',
     back: subPath,
     show: async ({ params }, { secret }) =>
-      view(
-        'Signing secret created',
-        html`${heading('Signing secret created')}${secretBox('New deliveries are signed with this secret.', secret)}
+      view({ title: 'Signing secret created' })`
+${secretBox('New deliveries are signed with this secret.', secret)}
 ${signatureNote}<p>A previous secret stays valid for 24 hours.</p>
 <p><a class="button" href="${pathOf(subPath, params)}">Back to webhook</a></p>`,
-      ),
   }),
 ];
 
@@ -194,9 +192,8 @@ async function one(visit: ScreenVisit) {
     deliveries.data.some(
       ({ next_attempt_at }) => next_attempt_at !== null && Date.parse(next_attempt_at) < soonMs,
     );
-  const page = view(
-    'Webhook',
-    html`${heading('Webhook', buttons(sub, here, visit), sub.url)}
+  const autoRefresh = sub.status === 'active' && isDelivering;
+  return view({ title: 'Webhook', actions: buttons(sub, here, visit), intro: sub.url, autoRefresh })`
 ${card(
   'Details',
   definitionList([
@@ -214,9 +211,7 @@ ${
 ${query.has('more') && 'The range has more deliveries: redeliver again when these are done.'}</p>`
 }
 ${filterBar(here, filters, query, notFilters)}
-${cardOf('Deliveries', deliveries, ({ data, next_cursor }) => deliveryList(data, here, visit, nextPage(here, query, next_cursor)))}`,
-  );
-  return { ...page, autoRefresh: sub.status === 'active' && isDelivering };
+${cardOf('Deliveries', deliveries, ({ data, next_cursor }) => deliveryList(data, here, visit, nextPage(here, query, next_cursor)))}`;
 }
 
 function buttons(sub: SubscriptionView, here: string, visit: ScreenVisit): Markup {

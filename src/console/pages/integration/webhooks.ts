@@ -1,7 +1,7 @@
 /** Webhook subscriptions: list and form. */
 import { alertEvents } from '../../../contract/alert-events.ts';
 import { linkButton } from '../../buttons.ts';
-import { card, empty, heading, secretBox } from '../../components.ts';
+import { card, empty, secretBox } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
 import type { Field } from '../../forms.ts';
@@ -74,7 +74,8 @@ export const webhookScreens: readonly Screen[] = [
     async show(_visit, { id, secret = '' }) {
       const open = html`<a class="button primary" href="${path`/console/webhooks/${id}`}">Open webhook</a>`;
       const box = secretBox('Deliveries are signed with this secret.', secret);
-      return view('Webhook created', html`${heading('Webhook created', open)}${box}${signatureNote}`);
+      return view({ title: 'Webhook created', actions: open })`
+${box}${signatureNote}`;
     },
   }),
 ];
@@ -123,14 +124,11 @@ async function list(visit: ScreenVisit) {
       { title: 'Signing', cell: signingBadge },
     ],
   });
-  return view(
-    'Webhooks',
-    html`${heading('Webhooks', create, 'Send events to your systems.')}
+  return view({ title: 'Webhooks', actions: create, intro: 'Send events to your systems.' })`
 ${
   onV1 > 0 &&
   html`<p class="note">${onV1 === 1 ? 'One webhook is' : `${onV1} webhooks are`} still signed with the organization secret (v1),
 which ends on 31 December 2027. Open the webhook and create a signing secret.</p>`
 }
-${card('Webhooks', body)}`,
-  );
+${card('Webhooks', body)}`;
 }

@@ -1,6 +1,6 @@
 /** Forms of credit packs, and the list of open holds. */
 import { actionCard, confirmButton } from '../../buttons.ts';
-import { card, definitionList, empty, heading, nextPage } from '../../components.ts';
+import { card, definitionList, empty, nextPage } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { ago, exactUsd, time, usd } from '../../format.ts';
@@ -116,10 +116,11 @@ export const creditScreens: readonly Screen[] = [
                 },
               ],
             })}${nextPage('/console/limits/holds', query, next_cursor)}`;
-      return view(
-        'Open reservations',
-        html`${heading('Open reservations', undefined, 'Spend reserved for calls in progress, oldest first.')}${card('Reservations', list)}`,
-      );
+      return view({
+        title: 'Open reservations',
+        intro: 'Spend reserved for calls in progress, oldest first.',
+      })`
+${card('Reservations', list)}`;
     },
   },
   actionScreen({

@@ -3,7 +3,7 @@ import { ApiFailure } from '../../api.ts';
 import { buttonTo, linkButton } from '../../buttons.ts';
 import { meter } from '../../charts/meter.ts';
 import { sparkline } from '../../charts/sparkline.ts';
-import { alert, card, empty, heading } from '../../components.ts';
+import { alert, card, empty } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { count, shortDate, usd } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
@@ -82,13 +82,14 @@ export async function listCustomers(visit: ScreenVisit) {
     buttonTo(`${listPath}/erased`, 'Erased customers'),
   ];
   const intro = `Spend, limits and credits per end customer. ${period.label} (${org.timezone}).`;
-  return view(
-    'Customers',
-    html`${heading('Customers', actions, intro)}
+  return view({
+    title: 'Customers',
+    actions,
+    intro,
+    status: found instanceof ApiFailure ? found.status : 200,
+  })`
 ${periodBar({ path: listPath, query, period })}
-${filterBar(listPath, filters, query, periodParameters, periodParameters)}${card('Customers', body)}`,
-    found instanceof ApiFailure ? found.status : 200,
-  );
+${filterBar(listPath, filters, query, periodParameters, periodParameters)}${card('Customers', body)}`;
 }
 
 function nothingToShow(visit: ScreenVisit, sort: string): Markup {

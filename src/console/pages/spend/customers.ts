@@ -1,7 +1,7 @@
 /** End customers: spend, limits, credits and erasure. */
 import { ApiFailure, type Listed } from '../../api.ts';
 import { actionCard, buttonTo, linkButton } from '../../buttons.ts';
-import { card, cardOf, empty, heading, panel, stat, statOf } from '../../components.ts';
+import { card, cardOf, empty, panel, stat, statOf } from '../../components.ts';
 import { paidForCard } from '../../cost-kinds.ts';
 import { filterQuery } from '../../filters.ts';
 import { count, time, usd } from '../../format.ts';
@@ -71,9 +71,7 @@ async function one(visit: ScreenVisit) {
     ...newLimitAndPack(visit, customer_id),
   ];
   const models = byDayAndModel instanceof ApiFailure ? [] : costsByModel(byDayAndModel);
-  return view(
-    customer_id,
-    html`${heading(customer_id, actions)}
+  return view({ title: customer_id, actions })`
 <div class="stats">${stat('Total spend', usd(customer.cost_usd), `${count(customer.runs)} runs`)}
 ${statOf(
   `Last ${usageDays} days`,
@@ -102,8 +100,7 @@ ${actionCard(
     tone: 'danger',
   }),
   html`<p>Replaces the customer ID with a random one everywhere, and ends its limits and credit packs. Totals are kept.</p>`,
-)}`,
-  );
+)}`;
 }
 
 function modelTable(rows: readonly UsageRow[], customer_id: string): Markup {
@@ -156,12 +153,8 @@ async function erasures({ api, org, query, now }: ScreenVisit) {
       { title: 'Finished', cell: (one) => time(one.finished_at, org.timezone) },
     ],
   });
-  return {
-    ...view(
-      'Erased customers',
-      html`${heading('Erased customers', buttonTo(listPath, 'All customers'), 'Listed by replacement ID.')}
-${card('Erasures', body)}`,
-    ),
-    autoRefresh,
-  };
+  const actions = buttonTo(listPath, 'All customers');
+  const intro = 'Listed by replacement ID.';
+  return view({ title: 'Erased customers', actions, intro, autoRefresh })`
+${card('Erasures', body)}`;
 }

@@ -1,7 +1,7 @@
 /** One limit: usage now and in past periods, alerts, owner. Its form is a page of its own. */
 import { buttonTo, linkButton } from '../../buttons.ts';
 import { meter } from '../../charts/meter.ts';
-import { card, definitionList, empty, heading, stat } from '../../components.ts';
+import { card, definitionList, empty, stat } from '../../components.ts';
 import { daysOf } from '../../day-range.ts';
 import { matchFilters, runsLink, spendPerValueLink } from '../../drill-down.ts';
 import { ago, capitalized, count, day, inUnit, percent, time } from '../../format.ts';
@@ -40,9 +40,7 @@ async function page(visit: ScreenVisit) {
   const name = limitName(limit);
   const edit = limitEditPath(limit);
   const actions = edit !== undefined && linkButton(visit, { path: edit, label: 'Edit', tone: 'primary' });
-  return view(
-    name,
-    html`${heading(name, actions, html`${limitSubtitle(limit)} ${stateBadge(limit)}`)}
+  return view({ title: name, actions, intro: html`${limitSubtitle(limit)} ${stateBadge(limit)}` })`
 ${await usageNow(limit, visit)}
 <div class="grid wide">
 ${card('Details', details(limit, visit))}
@@ -51,8 +49,7 @@ ${card('Alerts', alerts(limit, visit))}
 ${shownPeriods(limit).length > 0 && card('Past periods', pastPeriods(limit, visit))}
 <p class="form-end">${buttonTo('/console/limits', 'All limits')}
 ${buttonTo(link('/console/refusals', { limit_id: limit.id }), 'Blocked requests')}
-${buttonTo(link('/console/audit', changesFilter(limit)), 'Changes')}</p>`,
-  );
+${buttonTo(link('/console/audit', changesFilter(limit)), 'Changes')}</p>`;
 }
 
 /** The limits of chains are changed together, as the organization's chain budget. */

@@ -1,6 +1,6 @@
 /** All limits with their usage, and links to the forms of those that the organization sets. */
 import { actionButton, buttonTo, linkButton, type Visitor } from '../../buttons.ts';
-import { card, empty, heading, nextPage, tabBar } from '../../components.ts';
+import { card, empty, nextPage, tabBar } from '../../components.ts';
 import { spendPerValueLink } from '../../drill-down.ts';
 import { type Filter, filterBar, filterQuery, isFiltered } from '../../filters.ts';
 import { day, inUnit } from '../../format.ts';
@@ -72,7 +72,8 @@ async function list(visit: ScreenVisit) {
     next_cursor === null
       ? emptyState(kind, visit)
       : html`<p class="quiet">None among the limits examined so far.</p>`;
-  const body = html`${heading('Limits', actions(visit), 'Spending limits and current usage. Limits hold even under concurrent requests.')}
+  const intro = 'Spending limits and current usage. Limits hold even under concurrent requests.';
+  return view({ title: 'Limits', actions: actions(visit), intro })`
 ${tabBar('Kind of limit', tabs, kind, (name) => link(listPath, { ...others, kind: name }))}
 ${filterBar(listPath, filters, query, own, own)}
 ${card(kind === '' ? 'All limits' : kindName(kind), [
@@ -81,7 +82,6 @@ ${card(kind === '' ? 'All limits' : kindName(kind), [
 ])}
 <p class="legend-line quiet"><span class="key settled">Spent</span>, <span class="key held">reserved</span> for calls in progress,
 and remaining. <a href="/console/limits/holds">Open reservations</a></p>`;
-  return view('Limits', body);
 }
 
 function actions(visit: ScreenVisit): Part {

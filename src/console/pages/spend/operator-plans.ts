@@ -1,6 +1,6 @@
 /** For operators: plans, which limit the runs and tokens of an organization per month. */
 import { linkButton } from '../../buttons.ts';
-import { card, empty, heading } from '../../components.ts';
+import { card, empty } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
 import { count, day } from '../../format.ts';
@@ -69,5 +69,6 @@ async function list(visit: ScreenVisit) {
       { title: 'Created', cell: (plan) => nowrap(day(plan.created_at, 'UTC')) },
     ],
   });
-  return view('Plans', html`${heading('Plans', create)}${card('Plans', body)}`);
+  return view({ title: 'Plans', actions: create })`
+${card('Plans', body)}`;
 }

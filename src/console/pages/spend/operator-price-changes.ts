@@ -1,7 +1,7 @@
 /** For operators: price changes that wait for a decision, and those that were decided. */
 import type { ApiFailure } from '../../api.ts';
 import { buttonTo } from '../../buttons.ts';
-import { alert, card, empty, heading, nextPage, notice, tabBar } from '../../components.ts';
+import { alert, card, empty, nextPage, notice, tabBar } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { actionScreen } from '../../form-screens.ts';
 import { ago, capitalized, exactUsd, time } from '../../format.ts';
@@ -57,13 +57,14 @@ async function list(visit: ScreenVisit, failure?: ApiFailure) {
         ];
   const intro = 'Large changes in price updates. The current price applies until you approve a change.';
   const tabs = statuses.map((name) => [name, capitalized(name)] as const);
-  return view(
-    'Price changes',
-    html`${heading('Price changes', buttonTo('/console/prices', 'Back to prices'), intro)}
+  return view({
+    title: 'Price changes',
+    actions: buttonTo('/console/prices', 'Back to prices'),
+    intro,
+    status: failure?.status,
+  })`
 ${tabBar('Status', tabs, status, (name) => link(listPath, { status: name }))}
-${failure !== undefined && alert(failure.message, failure.fields)}${body}`,
-    failure?.status,
-  );
+${failure !== undefined && alert(failure.message, failure.fields)}${body}`;
 }
 
 function pending(change: ChangeView, { now, params, form, denied }: ScreenVisit): Markup {

@@ -1,6 +1,6 @@
 /** For operators: model prices, standard and per organization. */
 import { buttonTo, confirmButton, linkButton } from '../../buttons.ts';
-import { card, empty, heading } from '../../components.ts';
+import { card, empty } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { exactUsd, humanize, time } from '../../format.ts';
@@ -206,20 +206,28 @@ async function list(visit: ScreenVisit) {
     buttonTo(`${listPath}/changes`, 'Price changes'),
     buttonTo('/console/unpriced-models', 'Models without a price'),
   ];
-  return view(
-    'Prices',
-    html`${heading('Prices', actions, 'Standard prices per million tokens. Organizations may have custom prices.')}
-${filterBar(listPath, filters, query)}${card('Models', body)}`,
-  );
+  return view({
+    title: 'Prices',
+    actions,
+    intro: 'Standard prices per million tokens. Organizations may have custom prices.',
+  })`
+${filterBar(listPath, filters, query)}${card('Models', body)}`;
 }
 
 async function versions({ api, params }: ScreenVisit) {
   const found = await api.get<'models.prices.read'>(pathOf('/v1/admin/models/{model}', params));
-  return view(
-    'Price versions',
-    html`${heading('Price versions', buttonTo(pathOf(modelPath, params), `Back to ${found.model}`))}
-${card(found.model, table({ caption: 'Versions', rows: found.versions, columns: [from, ...inAndOut, terms, status, setBy] }))}`,
-  );
+  return view({
+    title: 'Price versions',
+    actions: buttonTo(pathOf(modelPath, params), `Back to ${found.model}`),
+  })`
+${card(
+  found.model,
+  table({
+    caption: 'Versions',
+    rows: found.versions,
+    columns: [from, ...inAndOut, terms, status, setBy],
+  }),
+)}`;
 }
 
 async function ofOrg(visit: ScreenVisit) {
@@ -263,9 +271,6 @@ async function ofOrg(visit: ScreenVisit) {
     linkButton(visit, { path: `${here}/new`, label: 'Create price', tone: 'primary' }),
     buttonTo(pathOf('/console/orgs/{org_id}', params), 'Back to organization'),
   ];
-  return view(
-    'Custom prices',
-    html`${heading('Custom prices', actions)}
-${card('Custom prices', body)}`,
-  );
+  return view({ title: 'Custom prices', actions })`
+${card('Custom prices', body)}`;
 }

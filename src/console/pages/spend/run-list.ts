@@ -1,7 +1,7 @@
 /** The list of runs: range, filters with the values in use, sort orders and the position. */
 import { ApiFailure } from '../../api.ts';
 import { buttonTo } from '../../buttons.ts';
-import { alert, card, empty, heading } from '../../components.ts';
+import { alert, card, empty } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { count, humanize, milliseconds, time, usd } from '../../format.ts';
 import { html, link, path } from '../../html.ts';
@@ -74,13 +74,14 @@ export async function listRuns(visit: ScreenVisit) {
           pages: pager(listPath, query, found, perPage),
         });
   const calls = period.name === 'all' ? 'All model calls' : `Model calls of ${period.label}`;
-  return view(
-    'Runs',
-    html`${heading('Runs', buttonTo(usage, 'View usage'), `${calls}. Times in ${org.timezone}.`)}
+  return view({
+    title: 'Runs',
+    actions: buttonTo(usage, 'View usage'),
+    intro: `${calls}. Times in ${org.timezone}.`,
+    status: found instanceof ApiFailure ? found.status : 200,
+  })`
 ${periodBar({ path: listPath, query, period, withAll: true })}
-${filterBar(listPath, filtersWith(used), query, ['first', ...periodParameters], periodParameters)}${card('Runs', body)}`,
-    found instanceof ApiFailure ? found.status : 200,
-  );
+${filterBar(listPath, filtersWith(used), query, ['first', ...periodParameters], periodParameters)}${card('Runs', body)}`;
 }
 
 const usualFields: readonly UsageField[] = ['model', 'workflow', 'customer_id', 'team'];

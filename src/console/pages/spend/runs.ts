@@ -1,7 +1,7 @@
 /** Runs: list, details with the chain, and cost adjustment. */
 import { labelDimensions } from '../../../contract/run-dimensions.ts';
 import { actionButton, linkButton } from '../../buttons.ts';
-import { card, cardOf, definitionList, heading } from '../../components.ts';
+import { card, cardOf, definitionList } from '../../components.ts';
 import { kindTable } from '../../cost-kinds.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { capitalized, count, exactUsd, milliseconds, time, usd } from '../../format.ts';
@@ -67,14 +67,14 @@ async function one(visit: ScreenVisit) {
     linkButton(visit, { path: `${pathOf(runPath, params)}/adjust`, label: 'Adjust cost' });
   const reprice =
     isUnpriced(run) && actionButton(visit, { path: `${pathOf(runPath, params)}/reprice`, label: 'Reprice' });
-  const body = html`${heading(`${run.model} run`, html`${reprice}${adjust}`, html`<code>${run.id}</code>`)}
+  const head = { title: `Run ${run.id}`, heading: `${run.model} run`, intro: html`<code>${run.id}</code>` };
+  return view({ ...head, actions: html`${reprice}${adjust}` })`
 ${card('Details', definitionList(details(run, visit, keys)))}
 ${card('Cost', definitionList(costs(run)))}
 ${run.cost_parts !== null && card('Cost by kind', kindTable(run.cost_parts, { caption: 'Cost by kind of usage' }))}
 ${adjustments}
 ${cardOf('Chain', chain, ({ data, next_cursor }) => chainBody(run, data, next_cursor !== null))}
 ${Object.keys(run.metadata).length > 0 && card('Metadata', html`<pre class="scroll" tabindex="0">${JSON.stringify(run.metadata, null, 2)}</pre>`)}`;
-  return view(`Run ${run.id}`, body);
 }
 
 function filtered(name: string, value: string | null): Part {

@@ -1,6 +1,6 @@
 /** Models without a price: what happens to their calls, and which ones are used. For organizations and for operators. */
 import { buttonTo, linkButton } from '../../buttons.ts';
-import { card, cardOf, definitionList, empty, heading } from '../../components.ts';
+import { card, cardOf, definitionList, empty } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
 import { count, exactUsd, time } from '../../format.ts';
@@ -94,9 +94,11 @@ async function overview(visit: ScreenVisit) {
     api.tryGet<'unpriced_policy.read'>(`${org.path}/unpriced-policy`),
     api.tryGet<'unpriced_models.list'>(link(`${org.path}/unpriced-models`, filterQuery(query))),
   ]);
-  return view(
-    'Models without a price',
-    html`${heading('Models without a price', linkButton(visit, { path: `${here}/edit`, label: 'Edit' }))}${settingsTabs('/unpriced-models', visit)}
+  return view({
+    title: 'Models without a price',
+    actions: linkButton(visit, { path: `${here}/edit`, label: 'Edit' }),
+  })`
+${settingsTabs('/unpriced-models', visit)}
 ${cardOf('What happens to their calls', policy, policyDetails)}
 ${filterBar(here, filters, query)}${cardOf('Models used without a price', models, (listed) =>
   listing<UnpricedModel>({
@@ -107,8 +109,7 @@ ${filterBar(here, filters, query)}${cardOf('Models used without a price', models
     caption: 'Models used without a price',
     columns: modelColumns(org.timezone),
   }),
-)}`,
-  );
+)}`;
 }
 
 function policyDetails(policy: Policy): Markup {
@@ -166,9 +167,10 @@ async function totals({ api, query }: ScreenVisit) {
   });
   const intro =
     'Models that organizations used without a price. Set a price so that their runs can be repriced.';
-  return view(
-    'Models without a price',
-    html`${heading('Models without a price', buttonTo('/console/prices', 'Back to prices'), intro)}
-${filterBar(operatorPath, filters, query)}${card('Models', body)}`,
-  );
+  return view({
+    title: 'Models without a price',
+    actions: buttonTo('/console/prices', 'Back to prices'),
+    intro,
+  })`
+${filterBar(operatorPath, filters, query)}${card('Models', body)}`;
 }
