@@ -478,6 +478,12 @@ const WeeklyDigest = open({
   top_models: Type.Array(open({ model: text, ...SpendGroup }), {
     description: 'The five with the highest spend.',
   }),
+  top_kinds: Type.Array(open({ kind: text, ...SpendGroup }), {
+    description: 'The five kinds of usage with the highest spend, such as `output` or `unit:web_search`.',
+  }),
+  cache_savings_usd: Type.String({
+    description: 'By how much more cached input tokens would have cost as other input.',
+  }),
   limits_near: Type.Array(
     open({
       limit_id: text,
@@ -902,6 +908,8 @@ export const eventCatalog = {
       previous_runs: 14102,
       top_customers: [{ customer_id: 'customer-7', usd: '120.5', previous_usd: '98' }],
       top_models: [{ model: 'gpt-4o', usd: '301.75', previous_usd: '288.5' }],
+      top_kinds: [{ kind: 'output', usd: '260.5', previous_usd: '241' }],
+      cache_savings_usd: '57.25',
       limits_near: [
         {
           limit_id: limitExample.limit_id,

@@ -1306,7 +1306,8 @@ export interface Api {
       readonly customer_id?: string;
       readonly member_id?: string;
       readonly project?: string;
-      readonly group_by?: 'key_id' | 'model' | 'provider' | 'workflow' | 'deployment' | 'department' | 'team' | 'customer_id' | 'member_id' | 'project';
+      readonly kind?: string;
+      readonly group_by?: 'key_id' | 'model' | 'provider' | 'workflow' | 'deployment' | 'department' | 'team' | 'customer_id' | 'member_id' | 'project' | 'kind';
       readonly limit?: number;
       readonly horizon_days?: number;
       readonly history_days?: number;

@@ -1507,6 +1507,8 @@ export interface DigestEventData {
   readonly previous_runs: number;
   readonly top_customers: readonly DigestEventData_top_customers[];
   readonly top_models: readonly DigestEventData_top_models[];
+  readonly top_kinds: readonly DigestEventData_top_kinds[];
+  readonly cache_savings_usd: string;
   readonly limits_near: readonly DigestEventData_limits_near[];
   readonly blocked_requests: number;
   readonly blocked_by: readonly DigestEventData_blocked_by[];
@@ -1538,6 +1540,12 @@ export interface DigestEventData_limits_near {
 
 export interface DigestEventData_top_customers {
   readonly customer_id: string;
+  readonly usd: string;
+  readonly previous_usd: string;
+}
+
+export interface DigestEventData_top_kinds {
+  readonly kind: string;
   readonly usd: string;
   readonly previous_usd: string;
 }

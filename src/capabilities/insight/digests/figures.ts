@@ -1,5 +1,6 @@
 /** The figures of a weekly digest, from the capabilities that own them. */
 import type { UsageDimension } from '../../../contract/run-dimensions.ts';
+import { kindOfCode } from '../../../kernel/cost-parts.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import type { LedgerReads } from '../../../ledger/ledger.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -31,6 +32,7 @@ export async function digestFigures(
   const { week } = due;
   const models = await usageBy(deps, org.id, 'model', due, now);
   const customers = await usageBy(deps, org.id, 'customer_id', due, now);
+  const kinds = await usageBy(deps, org.id, 'kind', due, now);
   const blocked = await sumRefusals(db, org.id, new Date(week.fromMs), new Date(week.toMs));
   const unpriced = await listUnpricedModels(db, org.id, {
     used_since: new Date(week.fromMs).toISOString(),
@@ -47,6 +49,8 @@ export async function digestFigures(
     previous_runs: Number(models.total.previous?.runs ?? 0),
     top_customers: topOf(customers.groups).map(({ name, ...spend }) => ({ customer_id: name, ...spend })),
     top_models: topOf(models.groups).map(({ name, ...spend }) => ({ model: name, ...spend })),
+    top_kinds: topOf(kinds.groups).map(({ name, ...spend }) => ({ kind: kindOfCode(name), ...spend })),
+    cache_savings_usd: formatUsd(BigInt(models.total.cache_savings_nanos)),
     limits_near: await limitsNear(deps, org.id),
     blocked_requests: blocked.reduce((sum, { requests }) => sum + requests, 0),
     blocked_by: blocked.slice(0, blockedCodesMax),
@@ -62,11 +66,11 @@ export async function digestFigures(
 function usageBy(
   { db }: FigureDependencies,
   orgId: string,
-  name: UsageDimension,
+  name: UsageDimension | 'kind',
   { week, weekBefore }: DueDigest,
   now: Date,
 ) {
-  const groupBy = [{ kind: 'field', name } as const];
+  const groupBy = [name === 'kind' ? ({ kind: 'part', name } as const) : ({ kind: 'field', name } as const)];
   return sumUsage(db, {
     orgId,
     now,

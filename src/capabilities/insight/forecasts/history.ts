@@ -23,6 +23,8 @@ export interface History {
 export interface HistoryWanted {
   readonly orgId: string;
   readonly scope: ScopeFilter;
+  /** Code of the kind of usage whose cost counts. */
+  readonly part?: string | undefined;
   readonly today: Today;
   readonly now: Date;
   readonly daysMax: number;
@@ -38,7 +40,7 @@ const nothing: DayOfUse = {
 
 export async function readHistory(
   db: Queryable,
-  { orgId, scope, today, now, daysMax }: HistoryWanted,
+  { orgId, scope, part, today, now, daysMax }: HistoryWanted,
 ): Promise<History> {
   const starts = [...daysBefore(today, daysMax), today.startMs];
   const { groups } = await sumUsage(db, {
@@ -46,6 +48,7 @@ export async function readHistory(
     range: { fromMs: starts[0] as number, toMs: today.endMs },
     now,
     filters: scope,
+    part,
     groupBy: [{ kind: 'span', name: 'day', startsMs: starts }],
     after: undefined,
     limit: starts.length,

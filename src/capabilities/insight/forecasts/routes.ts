@@ -41,7 +41,7 @@ export function forecastRoutes(deps: ForecastDependencies): Route[] {
       summary: 'Forecast spend, runs or tokens, and when limits run out',
       description:
         'Covers all runs, the runs of one model, workflow, deployment, department, team, customer, provider or ' +
-        'key, or with `group_by` each of the largest groups. Models with and without weekdays and trend are ' +
+        'key, the spend on one kind of usage, or with `group_by` each of the largest groups. Models with and without weekdays and trend are ' +
         'backtested, and the best one is used; bands come from its errors. Each limit that counts exactly this ' +
         'scope is listed with the day on which it is expected to run out.',
       access: reader,

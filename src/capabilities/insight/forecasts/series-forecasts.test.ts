@@ -74,6 +74,32 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
     expect((await first('?workflow=unknown')).method).toBe('none');
   });
 
+  test('forecasts the spend on one kind of usage, and on the largest kinds', async () => {
+    const counts = { input_tokens: 2_000_000, cached_input_tokens: 1_000_000, output_tokens: 0 };
+    await record(
+      daysOf(30, () => ''),
+      { model: 'gpt-4o', ...counts, cost_usd: undefined },
+    );
+    await record(
+      daysOf(30, () => '9'),
+      {},
+    );
+    const kinds = (await ask('?group_by=kind&horizon_days=1')).json.data;
+    expect(
+      kinds.map(({ scope, forecast }: { scope: object; forecast: { expected: string }[] }) => [
+        scope,
+        forecast[0]?.expected,
+      ]),
+    ).toEqual([
+      [{ kind: 'unsplit' }, '9'],
+      [{ kind: 'input' }, '2.5'],
+      [{ kind: 'cached_input' }, '1.25'],
+    ]);
+    const [cached] = (await ask('?kind=cached_input&horizon_days=1')).json.data;
+    expect(cached).toEqual(kinds[2]);
+    expect(cached.limits).toEqual([]);
+  });
+
   test('handles an organization without history, and with one day of it', async () => {
     const empty = (await ask('?horizon_days=2')).json.data[0];
     expect(empty).toMatchObject({
@@ -231,6 +257,9 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
     ['?limit=21', 'limit out_of_range'],
     ['?group_by=tag', 'group_by invalid_value'],
     ['?team=a&model=m', 'team too_many'],
+    ['?team=a&kind=output', 'kind too_many'],
+    ['?kind=outputs', 'kind invalid_value'],
+    ['?kind=output&measure=tokens', 'measure invalid_value'],
     ['?team=a&group_by=model', 'team too_many'],
     ['?scope=a', 'scope unknown_field'],
   ])('rejects %s', async (query, fault) => {

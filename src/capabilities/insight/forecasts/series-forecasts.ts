@@ -2,7 +2,8 @@
  * Forecasts of spend, runs or tokens for everything, for one scope, or for the largest groups, and the limits that run
  * out.
  */
-import { invalidFields } from '../../../contract/api-error.ts';
+import { invalidField, invalidFields } from '../../../contract/api-error.ts';
+import { kindOfCode } from '../../../kernel/cost-parts.ts';
 import { coverage } from '../../../kernel/forecast/bands.ts';
 import { type Estimate, type Forecast, forecast, qualityFor } from '../../../kernel/forecast/forecast.ts';
 import type { OrgLimits } from '../../../kernel/limits.ts';
@@ -10,9 +11,9 @@ import type { LedgerReads } from '../../../ledger/ledger.ts';
 import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';
-import { sumUsage } from '../usage/index.ts';
+import { partOf, sumUsage } from '../usage/index.ts';
 import { dateOf, daysBefore, type Today, todayIn } from './calendar.ts';
-import { type History, readHistory, type ScopeField, type ScopeFilter, scopeFields } from './history.ts';
+import { type History, readHistory } from './history.ts';
 import { daysUntilEnds, limitsNow, limitsOfScope, outlooks, viewOutlook } from './limit-outlook.ts';
 import { type ForecastMeasure, measures } from './measures.ts';
 import { horizonDays } from './schema.ts';
@@ -22,6 +23,8 @@ import {
   type ForecastView,
   groupsShown,
   historyDays,
+  type SeriesField,
+  seriesFields,
 } from './series-schema.ts';
 
 export interface SeriesDependencies {
@@ -46,6 +49,10 @@ export async function forecastSeries(
   now: Date,
 ): Promise<ForecastsView> {
   const scope = scopeIn(query);
+  const isByKind = scope.kind !== undefined || query.group_by === 'kind';
+  if (isByKind && query.measure !== undefined && query.measure !== 'spend') {
+    throw invalidField('measure', 'invalid_value', 'Kinds of usage have a spend only.');
+  }
   const limits = await deps.orgLimits.get(orgId);
   const wanted: Wanted = {
     measure: measures[query.measure ?? 'spend'],
@@ -75,9 +82,11 @@ export async function forecastSeries(
   };
 }
 
+type SeriesScope = Readonly<Partial<Record<SeriesField, string>>>;
+
 /** Accepts at most one filter, and none together with `group_by`, because most limits match one field. */
-function scopeIn(query: ForecastsQuery): ScopeFilter {
-  const given = scopeFields.filter((name) => query[name] !== undefined);
+function scopeIn(query: ForecastsQuery): SeriesScope {
+  const given = seriesFields.filter((name) => query[name] !== undefined);
   const surplus = query.group_by === undefined ? given.slice(1) : given;
   if (surplus.length > 0) {
     throw invalidFields(
@@ -95,40 +104,45 @@ function scopeIn(query: ForecastsQuery): ScopeFilter {
 async function largest(
   db: Database,
   { limits, today, now, historyDaysMax }: Wanted,
-  field: ScopeField,
+  field: SeriesField,
   count: number,
-): Promise<ScopeFilter[]> {
+): Promise<SeriesScope[]> {
   const { groups } = await sumUsage(db, {
     orgId: limits.orgId,
     range: { fromMs: daysBefore(today, historyDaysMax)[0] as number, toMs: today.endMs },
     now,
     filters: {},
-    groupBy: [{ kind: 'field', name: field }],
+    groupBy: [field === 'kind' ? { kind: 'part', name: field } : { kind: 'field', name: field }],
     after: undefined,
     limit: count + 1,
   });
   return groups
-    .flatMap(({ values: [value] }) => (value === undefined || value === '' ? [] : [{ [field]: value }]))
+    .flatMap(({ values: [value = ''] }) =>
+      value === '' ? [] : [{ [field]: field === 'kind' ? kindOfCode(value) : value }],
+    )
     .slice(0, count);
 }
 
 async function forecastScope(
   deps: SeriesDependencies,
   wanted: Wanted,
-  scope: ScopeFilter,
+  scope: SeriesScope,
 ): Promise<ForecastView> {
+  const { kind, ...filter } = scope;
   const { measure, limits, today, now, horizon } = wanted;
   const { orgId } = limits;
   const history = await readHistory(deps.db, {
     orgId,
-    scope,
+    scope: filter,
+    part: kind === undefined ? undefined : partOf(kind),
     today,
     now,
     daysMax: wanted.historyDaysMax,
   });
   const nowMs = now.getTime();
-  const ofScope = limitsOfScope(limits, scope, measure, nowMs);
-  const current = await limitsNow(deps, limits, scope, ofScope, nowMs);
+  // Limits do not count kinds.
+  const ofScope = kind === undefined ? limitsOfScope(limits, filter, measure, nowMs) : [];
+  const current = await limitsNow(deps, limits, filter, ofScope, nowMs);
   const days = Math.max(horizon, daysUntilEnds(ofScope, limits.timezone, today, horizonDays.max));
   const ahead = forecast(
     history.days.map((day) => Number(measure.of(day))),

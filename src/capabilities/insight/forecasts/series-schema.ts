@@ -11,6 +11,10 @@ import { date, horizon } from './schema.ts';
 export const historyDays = { min: 7, fallback: 180, max: 730 };
 export const groupsShown = { fallback: 10, max: 20 };
 
+/** Fields that a series can be restricted to or grouped by. */
+export const seriesFields = [...scopeFields, 'kind'] as const;
+export type SeriesField = (typeof seriesFields)[number];
+
 export const ForecastsQuery = closed({
   measure: Type.Optional(choice(measureNames, 'Default: `spend`, in US dollars.')),
   ...(Object.fromEntries(
@@ -19,8 +23,16 @@ export const ForecastsQuery = closed({
       Type.Optional(Type.String({ ...label, description: `Only runs with this \`${name}\`.` })),
     ]),
   ) as Record<ScopeField, ReturnType<typeof Type.Optional<typeof label>>>),
+  kind: Type.Optional(
+    Type.String({
+      ...label,
+      description:
+        'Only the spend on this kind of usage, as in usage. Limits do not count kinds: none is listed.',
+      examples: ['cached_input'],
+    }),
+  ),
   group_by: Type.Optional(
-    choice(scopeFields, 'Returns one forecast for each of the values of this field with the highest cost.'),
+    choice(seriesFields, 'Returns one forecast for each of the values of this field with the highest cost.'),
   ),
   limit: Type.Optional(
     Type.Integer({

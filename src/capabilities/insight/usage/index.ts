@@ -11,4 +11,4 @@ export {
   type TakeLines,
 } from './spooled-exports.ts';
 export { spanLabel, spanStarts } from './time-spans.ts';
-export { conditionsOf, parseDimension, usageRange } from './usage.ts';
+export { conditionsOf, parseDimension, partOf, usageRange } from './usage.ts';

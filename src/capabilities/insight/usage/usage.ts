@@ -78,7 +78,8 @@ export function conditionsOf(
   };
 }
 
-function partOf(kind: string): string {
+/** Returns the code of the kind of usage that a query names. */
+export function partOf(kind: string): string {
   const code = requestedCode(kind);
   if (code === undefined) {
     const message = `Must be one of ${namedKinds.join(', ')} or unit:<name>.`;

@@ -17,6 +17,8 @@ export interface DigestData {
   readonly runs: number;
   readonly top_customers: readonly (Spend & { readonly customer_id: string })[];
   readonly top_models: readonly (Spend & { readonly model: string })[];
+  readonly top_kinds: readonly (Spend & { readonly kind: string })[];
+  readonly cache_savings_usd: string;
   readonly limits_near: readonly {
     readonly kind: string;
     readonly name: string | null;
@@ -58,6 +60,10 @@ function sectionsOf(data: DigestData): AlertSection[] {
     { title: 'Top customers', lines: data.top_customers.map((one) => spend(one.customer_id, one)) },
     { title: 'Top models', lines: data.top_models.map((one) => spend(one.model, one)) },
     {
+      title: 'What it was spent on',
+      lines: [...data.top_kinds.map((one) => spend(kindName(one.kind), one)), ...cacheLine(data)],
+    },
+    {
       title: 'Limits nearly used up',
       lines: data.limits_near.map(
         (one) =>
@@ -82,6 +88,15 @@ function sectionsOf(data: DigestData): AlertSection[] {
       ),
     },
   ];
+}
+
+/** A unit has its own name; the words of other kinds are joined by underscores. */
+function kindName(kind: string): string {
+  return kind.startsWith('unit:') ? kind.slice('unit:'.length) : kind.replaceAll('_', ' ');
+}
+
+function cacheLine({ cache_savings_usd }: DigestData): string[] {
+  return Number(cache_savings_usd) > 0 ? [`Caches saved ${usd(cache_savings_usd)}`] : [];
 }
 
 function lastDay(weekEnd: string): string {

@@ -89,6 +89,7 @@ describe('a text', () => {
     expect(sections?.map((section) => section.title)).toEqual([
       'Top customers',
       'Top models',
+      'What it was spent on',
       'Limits nearly used up',
       'Blocked requests: 34',
       'Models without a price',
