@@ -73,6 +73,7 @@ function codexCall(record: TelemetryRecord): ModelCall {
 
 type EventCall = Pick<
   ModelCall,
+  | 'instrumentation'
   | 'externalId'
   | 'chainId'
   | 'spanKey'
@@ -94,6 +95,7 @@ function eventCall(record: TelemetryRecord, session: string | undefined): EventC
   const endMs = Number.isNaN(eventMs) ? recordedMs : eventMs;
   const chain = session ?? traceId;
   return {
+    instrumentation: record.scopeName,
     externalId: `${chain === '' ? 'event' : chain}:${fingerprint(record)}`,
     chainId: chain,
     spanKey: '',

@@ -22,6 +22,7 @@ export const names = {
     'llm.provider',
     'llm.system',
     'llm.vendor',
+    'decision.provider',
     'ai.model.provider',
   ],
   requestModel: [
@@ -29,7 +30,10 @@ export const names = {
     'llm.request.model',
     'llm.model_name',
     'embedding.model_name',
+    'decision.request.model_name',
+    'decision.model_name',
     'ai.model.id',
+    'langfuse.observation.model.name',
   ],
   responseModel: [
     'gen_ai.response.model',

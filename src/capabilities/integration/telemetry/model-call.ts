@@ -14,6 +14,8 @@ export type Convention = (typeof conventions)[number];
 
 export interface ModelCall {
   readonly convention: Convention;
+  /** The library that reported the call: the scope of its span or event. */
+  readonly instrumentation: string;
   /** Identifies the call in the org: a span, or an event. */
   readonly externalId: string;
   readonly chainId: string;

@@ -12,6 +12,7 @@ import {
 } from '../../spend/runs/index.ts';
 import type { ModelCall } from './model-call.ts';
 import { findAdmittedChains } from './queries.ts';
+import { withoutRepeated } from './repeated-calls.ts';
 import { isLabel, runOfCall } from './run-of-call.ts';
 
 /** Runs that are posted in one transaction. */
@@ -75,10 +76,7 @@ export async function recordCalls(
   return { recorded, known, rejected: calls.length - recorded - known, reasons: [...reasons] };
 }
 
-/**
- * Leaves out calls that went through this service, those of sessions whose calls did, and calls around another call of the same
- * request: two instrumentations have reported one call then.
- */
+/** Leaves out calls that went through this service, those of sessions whose calls did, and second reports of one call. */
 async function withoutRecorded(
   { runs }: RecordDependencies,
   orgId: string,
@@ -86,12 +84,9 @@ async function withoutRecorded(
 ): Promise<readonly ModelCall[]> {
   const sessions = [...new Set(calls.flatMap(({ session }) => session ?? []))].filter((id) => isLabel(id));
   const admitted = sessions.length === 0 ? noChains : await findAdmittedChains(runs.db, orgId, sessions);
-  const around = new Set(calls.map(({ parentKey }) => parentKey));
-  return calls.filter(
-    ({ isRecordedElsewhere, session, spanKey }) =>
-      !isRecordedElsewhere &&
-      !(session !== undefined && admitted.has(session)) &&
-      !(spanKey !== '' && around.has(spanKey)),
+  return withoutRepeated(calls).filter(
+    ({ isRecordedElsewhere, session }) =>
+      !isRecordedElsewhere && !(session !== undefined && admitted.has(session)),
   );
 }
 

@@ -57,6 +57,7 @@ export function callOfSpan(
   const { attributes } = span;
   return {
     convention,
+    instrumentation: span.scopeName,
     externalId: `${span.traceId}:${span.spanId}`,
     chainId: span.traceId,
     spanKey: `${span.traceId}:${span.spanId}`,

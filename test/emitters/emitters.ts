@@ -1,0 +1,162 @@
+/** The emitters whose spans are recorded, each with the packages that it needs. */
+import type { Tool } from '../support/tool-cache.ts';
+
+export interface Emitter {
+  /** Name of the recording. */
+  readonly name: string;
+  /** The package that emits the spans. */
+  readonly package: string;
+  readonly from: Tool['from'];
+  readonly packages: readonly string[];
+  /** Arguments of `programs/emit.py`: the calls, and the instrumentations. */
+  readonly arguments?: readonly string[];
+}
+
+const pythonExporter = ['opentelemetry-sdk==1.45.2', 'opentelemetry-exporter-otlp-json-http==0.66b1'];
+const olderExporter = [
+  'opentelemetry-sdk==1.30.0',
+  'opentelemetry-exporter-otlp-proto-common==1.30.0',
+  'requests==2.34.2',
+];
+const openai = 'openai==3.51.0';
+const anthropic = 'anthropic==2.10.0';
+const langchain = [
+  'langchain==1.4.7',
+  'langchain-openai==1.7.3',
+  'langchain-anthropic==1.7.7',
+  openai,
+  anthropic,
+];
+const scripts = ['@opentelemetry/sdk-trace-node@2.12.0', '@opentelemetry/exporter-trace-otlp-http@0.223.1'];
+
+export const emitters: readonly Emitter[] = [
+  {
+    name: 'genai-openai',
+    package: 'opentelemetry-instrumentation-genai-openai==1.3b0',
+    from: 'PyPI',
+    packages: [openai, ...pythonExporter],
+    arguments: ['openai', 'opentelemetry.instrumentation.genai.openai:OpenAIInstrumentor'],
+  },
+  {
+    name: 'genai-anthropic',
+    package: 'opentelemetry-instrumentation-genai-anthropic==1.3b0',
+    from: 'PyPI',
+    packages: [anthropic, ...pythonExporter],
+    arguments: ['anthropic', 'opentelemetry.instrumentation.genai.anthropic:AnthropicInstrumentor'],
+  },
+  {
+    name: 'genai-langchain',
+    package: 'opentelemetry-instrumentation-genai-langchain==1.3b0',
+    from: 'PyPI',
+    packages: [...langchain, ...pythonExporter],
+    arguments: ['langchain', 'opentelemetry.instrumentation.genai.langchain:LangChainInstrumentor'],
+  },
+  {
+    name: 'openai-v2',
+    package: 'opentelemetry-instrumentation-openai-v2==2.0b0',
+    from: 'PyPI',
+    packages: ['openai==1.109.1', ...olderExporter],
+    arguments: ['openai', 'opentelemetry.instrumentation.openai_v2:OpenAIInstrumentor'],
+  },
+  {
+    name: 'anthropic-sdk',
+    package: anthropic,
+    from: 'PyPI',
+    packages: pythonExporter,
+    arguments: ['anthropic'],
+  },
+  {
+    name: 'openllmetry-openai',
+    package: 'opentelemetry-instrumentation-openai==0.62.4',
+    from: 'PyPI',
+    packages: [openai, ...pythonExporter],
+    arguments: ['openai', 'opentelemetry.instrumentation.openai:OpenAIInstrumentor'],
+  },
+  {
+    name: 'openllmetry-anthropic',
+    package: 'opentelemetry-instrumentation-anthropic==0.62.4',
+    from: 'PyPI',
+    packages: [anthropic, ...pythonExporter],
+    arguments: ['anthropic', 'opentelemetry.instrumentation.anthropic:AnthropicInstrumentor'],
+  },
+  {
+    name: 'openllmetry-langchain',
+    package: 'opentelemetry-instrumentation-langchain==0.62.4',
+    from: 'PyPI',
+    packages: [...langchain, ...pythonExporter],
+    arguments: ['langchain', 'opentelemetry.instrumentation.langchain:LangchainInstrumentor'],
+  },
+  {
+    name: 'openinference-openai',
+    package: 'openinference-instrumentation-openai==0.1.66',
+    from: 'PyPI',
+    packages: [openai, ...pythonExporter],
+    arguments: ['openai', 'openinference.instrumentation.openai:OpenAIInstrumentor'],
+  },
+  {
+    name: 'openinference-anthropic',
+    package: 'openinference-instrumentation-anthropic==3.1.0',
+    from: 'PyPI',
+    packages: [anthropic, ...pythonExporter],
+    arguments: ['anthropic', 'openinference.instrumentation.anthropic:AnthropicInstrumentor'],
+  },
+  {
+    name: 'openinference-langchain',
+    package: 'openinference-instrumentation-langchain==0.1.80',
+    from: 'PyPI',
+    packages: [...langchain, ...pythonExporter],
+    arguments: ['langchain', 'openinference.instrumentation.langchain:LangChainInstrumentor'],
+  },
+  {
+    name: 'pydantic-ai',
+    package: 'pydantic-ai-slim==2.66.0',
+    from: 'PyPI',
+    packages: [openai, anthropic, ...pythonExporter],
+    arguments: ['pydantic_ai'],
+  },
+  {
+    name: 'litellm',
+    package: 'litellm==1.106.2',
+    from: 'PyPI',
+    packages: pythonExporter,
+    arguments: ['litellm'],
+  },
+  {
+    name: 'langfuse-openai',
+    package: 'langfuse==5.0.4',
+    from: 'PyPI',
+    packages: [openai, ...pythonExporter],
+    arguments: ['langfuse'],
+  },
+  {
+    name: 'langfuse-langchain',
+    package: 'langfuse==5.0.4',
+    from: 'PyPI',
+    packages: [...langchain, ...pythonExporter],
+    arguments: ['langfuse_langchain'],
+  },
+  {
+    name: 'ai-sdk-4',
+    package: 'ai@4.3.19',
+    from: 'npm',
+    packages: ['@ai-sdk/openai@1.3.24', '@ai-sdk/anthropic@1.2.12', 'zod@3.25.76', ...scripts],
+  },
+  {
+    name: 'ai-sdk-5',
+    package: 'ai@5.0.277',
+    from: 'npm',
+    packages: ['@ai-sdk/openai@2.0.131', '@ai-sdk/anthropic@2.0.112', 'zod@4.6.7', ...scripts],
+  },
+  {
+    name: 'ai-sdk-6',
+    package: 'ai@6.0.326',
+    from: 'npm',
+    packages: ['@ai-sdk/openai@3.0.141', '@ai-sdk/anthropic@3.0.138', 'zod@4.6.7', ...scripts],
+  },
+  {
+    name: 'ai-sdk-7',
+    package: '@ai-sdk/otel@1.0.173',
+    from: 'npm',
+    packages: ['ai@7.0.173', '@ai-sdk/openai@4.0.118', '@ai-sdk/anthropic@4.0.105', 'zod@4.6.7', ...scripts],
+  },
+];
