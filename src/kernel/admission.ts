@@ -23,9 +23,9 @@ import type { Window } from './windows.ts';
 export interface Counter {
   settled: bigint;
   held: bigint;
-  /** The highest threshold, in percent, whose event was emitted; without a window, since the capacity has changed. */
+  /** The highest threshold, in percent, whose event was emitted. For a limit without a window: since its capacity last changed. */
   alerted: number;
-  /** The end of its window. */
+  /** End of the counter's window. */
   readonly endMs: number;
 }
 
@@ -48,15 +48,15 @@ export interface LimitWindow {
 }
 
 /**
- * A counter in which a charge reserves its amount in this unit. Charges with the same applicable limits share one
- * list of these.
+ * A counter in which a charge reserves its amount, and the unit of that amount. Charges with the same applicable limits share one
+ * list of reserved counters.
  */
 export interface ReservedCounter {
   readonly key: string;
   readonly unit: Unit;
 }
 
-/** Reserved amounts: in each counter of `shares` the amount in its unit, and the listed amounts of credit packs. */
+/** Reserved amounts. Each counter in `shares` reserves the amount in its own unit; `packs` lists the amounts reserved in credit packs. */
 export interface Reservation {
   readonly shares: readonly ReservedCounter[];
   readonly amounts: Amounts;
@@ -79,8 +79,8 @@ export function debitsOf({ shares, amounts, packs }: Reservation): Debit[] {
 export type HoldSurface = 'edge' | 'run';
 
 /**
- * The entry point of a charge. It determines the kinds of limits that are checked and counted. `charge` is a finished run, which
- * is no longer in flight.
+ * The entry point of a charge. It determines the kinds of limits that are checked and counted. `charge` is a run that is reported
+ * after it finished; `record` is a backfilled run.
  */
 export type Surface = HoldSurface | 'charge' | 'record';
 
@@ -239,7 +239,7 @@ export interface AdmissionRequest {
   readonly charge: Charge;
   readonly windows: readonly LimitWindow[];
   readonly preFlight: boolean;
-  /** Reserved before and part of the charge, if the charge is an increase. Only the rest is checked. */
+  /** The existing reservation if the charge is an increase. The charge includes it, so only the rest is checked. */
   readonly reserved?: Reservation;
 }
 
@@ -328,7 +328,7 @@ export function livePacks(counters: Counters, windows: readonly LimitWindow[], a
     });
 }
 
-/** Returns the amount that is reserved in a counter. Usually the share at the given index is that of the counter. */
+/** Returns the amount that is reserved in a counter. `index` is a hint: usually the share at this index is that of the counter. */
 export function reservedIn({ shares, amounts }: Reservation, key: string, index = 0): bigint {
   const share = shares[index]?.key === key ? shares[index] : shares.find((one) => one.key === key);
   return share === undefined ? 0n : amounts[share.unit];

@@ -7,7 +7,7 @@ export function isCalendarDate(text: string): boolean {
   return date !== undefined && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-/** Returns true if a time in RFC 3339 starts with a date that exists. Checks only its date. */
+/** Returns true if a time in RFC 3339 starts with a date that exists. Does not check the time of day. */
 export function hasCalendarDate(time: string): boolean {
   return isCalendarDate(time.slice(0, 'YYYY-MM-DD'.length));
 }

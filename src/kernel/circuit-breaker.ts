@@ -8,9 +8,9 @@
 export interface BreakerRules {
   /** Consecutive failures that open the breaker. */
   readonly failuresMax: number;
-  /** Number of the last outcomes whose share of failures counts; at most 31. */
+  /** Number of recent outcomes among which failures are counted; at most 31, because they are stored as bits of one integer. */
   readonly window: number;
-  /** Failures among a full window that open the breaker. */
+  /** Failures in a full window that open the breaker. */
   readonly windowFailuresMax: number;
   /** Time that the breaker stays open at first; doubles with each failed trial. */
   readonly waitMs: number;
@@ -48,7 +48,7 @@ export function afterFailure(
 ): BreakerState {
   switch (phaseOf(state, nowMs)) {
     case 'open':
-      // Calls that began before it opened, or that had no other target: they do not lengthen the wait.
+      // The failed calls began before the breaker opened, or had no other target. They do not lengthen the wait.
       return state as BreakerState;
     case 'half_open':
       return opened(
@@ -77,7 +77,7 @@ export function afterSuccess(
   }
   switch (phaseOf(state, nowMs)) {
     case 'open':
-      // A target that fails in part also succeeds in part: only the trial after the wait closes the breaker.
+      // A target that fails only sometimes also succeeds sometimes. So only the trial after the wait closes the breaker.
       return state;
     case 'half_open':
       return undefined;

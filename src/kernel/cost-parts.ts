@@ -21,7 +21,7 @@ const kindNames = {
 } as const;
 type KindCode = keyof typeof kindNames;
 
-/** The kind of what a cost consists of beyond its parts; never stored. */
+/** Code for the rest of a cost that its parts do not cover; never stored. */
 export const unsplitCode = '-';
 const unsplitKind = 'unsplit';
 const unitCode = 'u:';
@@ -86,7 +86,7 @@ export function readParts(text: string): CostParts {
   }));
 }
 
-/** Returns one part of each kind, without those that cancel out. */
+/** Adds up the parts of each kind. Leaves out kinds whose parts cancel out. */
 export function sumOfParts(...lists: readonly CostParts[]): CostParts {
   const sums: PartSums = new Map();
   for (const parts of lists) {

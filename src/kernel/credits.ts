@@ -21,7 +21,7 @@ export function isLive({ expiresAtMs }: Limit, atMs: number): boolean {
 
 export function inBurnOrder(a: Limit, b: Limit): number {
   const expiry = (a.expiresAtMs ?? Number.POSITIVE_INFINITY) - (b.expiresAtMs ?? Number.POSITIVE_INFINITY);
-  // NaN if both never expire.
+  // The difference is NaN if neither pack expires.
   return (Number.isNaN(expiry) ? 0 : expiry) || a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1);
 }
 

@@ -12,7 +12,7 @@ export interface DenyingLimit {
   readonly used: bigint;
 }
 
-/** `by` is null if several limits together did not suffice: credits. */
+/** `by` is null for credits: not a single limit denied, but all packs together did not suffice. */
 export type Denial = DeniedDetails & { readonly by: DenyingLimit | null };
 
 type DeniedDetails =

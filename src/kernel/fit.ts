@@ -19,8 +19,8 @@ export type FittedAdmission =
   | Extract<Admission, { kind: 'denied' }>;
 
 /**
- * Admits the most units that all limits allow. If not even the least number is allowed, returns the denial of that. The
- * amounts of the charge in the request are ignored. Reserves nothing; every counter must exist.
+ * Admits the most units that all limits allow. If even the smallest number of units is denied, returns its denial. Ignores the
+ * amounts of the charge in the request. Reserves nothing; every counter must exist.
  */
 export function admitUpTo(counters: Counters, request: AdmissionRequest, fit: Fit): FittedAdmission {
   const admitUnits = (units: bigint): FittedAdmission => {

@@ -23,7 +23,7 @@ export interface IncreaseRequest {
   readonly by: Amounts;
   /** The time of the reservation. */
   readonly atMs: number;
-  /** The counters that apply now to charges of that time: limits may have been created or removed since. */
+  /** The counters that apply to that time by the current limits. Limits may have been created or removed since the reservation. */
   readonly applicable: ApplicableCounters;
 }
 
@@ -63,7 +63,7 @@ export function admitIncrease(counters: Counters, request: IncreaseRequest): Inc
     by,
     packs,
     reservation: {
-      // The same list if possible: reservations share it.
+      // Keeps the same list if possible, because reservations share it.
       shares: added.length === 0 ? reservation.shares : [...reservation.shares, ...added],
       amounts,
       packs: packs.length === 0 ? reservation.packs : merged([...reservation.packs, ...packs]),
@@ -71,7 +71,7 @@ export function admitIncrease(counters: Counters, request: IncreaseRequest): Inc
   };
 }
 
-/** Reserves an allowed increase. `before` is the reservation that it was allowed for. */
+/** Reserves an allowed increase. `before` is the reservation without the increase. */
 export function reserveIncrease(counters: Counters, before: Reservation, increase: Increase): void {
   const { by, packs, reservation } = increase;
   for (const [index, { key, unit }] of reservation.shares.entries()) {

@@ -17,9 +17,7 @@ const pairCountMax = 0xff_ffff;
 /** Maximum relative error of a percentile, before it is rounded to whole milliseconds. */
 export const relativeError = (growth - 1) / (growth + 1);
 
-/**
- * Counts by step. A count is negative while a histogram was subtracted and the one that includes it is not added yet.
- */
+/** Counts by step. A count can be negative in between, when a histogram is subtracted before the histogram that contains it is added. */
 export type Histogram = Map<number, number>;
 
 export function stepOf(latencyMs: number): number {

@@ -39,7 +39,7 @@ export type CheckedKind = LimitKind | 'concurrency';
 export const units = ['usd', 'tokens', 'requests'] as const;
 export type Unit = (typeof units)[number];
 
-/** Units as they are shown. */
+/** Units as the API shows them: `concurrent` is the unit of limits on requests in flight. */
 export const limitUnits = [...units, 'concurrent'] as const;
 export type LimitUnit = (typeof limitUnits)[number];
 
@@ -52,12 +52,12 @@ export interface Scope extends Readonly<Record<Exclude<ScopeDimension, 'key_id'>
 /** A placeholder: limits without wildcards do not depend on a scope. */
 export const emptyScope: Scope = { ...forEachName(scopeDimensions, null), key_id: '', tags: null };
 
-/** Values by name. */
+/** Tag values by tag name. */
 export type Tags = Readonly<Record<string, string>>;
 
 /** The fields that a limit can match, besides tags. `route_class` is only used by request rates. */
 export type NamedMatchField = LimitDimension | 'route_class';
-/** Their order is a part of the key of a counter with several wildcards: new fields follow at the end. */
+/** The order is part of the key of a counter with several wildcards, so new fields must follow at the end. */
 export const matchFields: readonly NamedMatchField[] = inOrder<NamedMatchField>(
   [
     'department',
@@ -73,19 +73,18 @@ export const matchFields: readonly NamedMatchField[] = inOrder<NamedMatchField>(
   ],
   limitDimensions,
 );
-/** A tag of this name. */
+/** The field that matches the tag of this name. */
 export type TagField = `tag:${string}`;
 export type MatchField = NamedMatchField | TagField;
 export type Match = Readonly<Partial<Record<MatchField, string>>>;
 
-/** Prefix of the name of a tag where fields are named. */
+/** Marks a tag in the name of a field. */
 export const tagPrefix = 'tag:';
 
 export function isTagField(field: string): field is TagField {
   return field.startsWith(tagPrefix);
 }
 
-/** Returns the name of the tag. */
 export function tagNameOf(field: TagField): string {
   return field.slice(tagPrefix.length);
 }
@@ -103,11 +102,11 @@ function firstFieldOf(match: Match): MatchField | undefined {
   return matchFields.find((field) => match[field] !== undefined) ?? Object.keys(match).find(isTagField);
 }
 
-/** Returns the value of a charge in a field that limits match; null if it has none. */
+/** Returns the value of a charge in a field; null if it has none. */
 export function valueIn(scope: Scope, field: MatchField): string | null {
   if (isTagField(field)) {
     const name = tagNameOf(field);
-    // A tag may be named like a property that every object has.
+    // A tag may have the name of an inherited property, such as `constructor`.
     return scope.tags !== null && Object.hasOwn(scope.tags, name) ? (scope.tags[name] ?? null) : null;
   }
   return field === 'route_class' ? null : scope[field];
@@ -129,7 +128,7 @@ export interface Limit {
   readonly span: Span;
   /** In the limit's unit; nanodollars for usd. */
   readonly capacity: bigint;
-  /** Maximum amount at once; for rates. */
+  /** Maximum amount at once. Only used by rates. */
   readonly burst: bigint;
   readonly enforcement: 'block' | 'alert';
   /** Percentages of the capacity at which an event is emitted. */
@@ -139,7 +138,7 @@ export interface Limit {
   readonly expiresAtMs: number | null;
 }
 
-/** Returns the kind and unit of a limit as they are shown. */
+/** Returns the kind and unit of a limit as the API shows them. */
 export function shownKind({ kind, unit }: Pick<Limit, 'kind' | 'unit'>): {
   kind: LimitKind;
   unit: LimitUnit;
@@ -228,7 +227,7 @@ function inReportingOrder(a: Limit, b: Limit): number {
   return rank(a) - rank(b) || (a.id < b.id ? -1 : 1);
 }
 
-/** The order of budgets after those of the whole org; budgets of tags are last. */
+/** Order of the budgets by the field that they match. Budgets of the whole org come before them, budgets of tags after them. */
 const budgetFields: readonly MatchField[] = inOrder<MatchField>(
   ['department', 'team', 'member_id', 'workflow', 'deployment', 'key_id', 'provider', 'model'],
   limitDimensions.filter((name) => runDimensions[name].scopeKind !== null),
@@ -258,7 +257,7 @@ export function applicable({ index }: OrgLimits, scope: Scope): readonly Limit[]
     if (value === null) {
       continue;
     }
-    // A value may be named like the wildcard; its limits must not be found twice.
+    // A value may equal the wildcard. Its limits must not be found twice.
     const named = value === WILDCARD ? undefined : values.get(value);
     if (named !== undefined) {
       found.push(...named.filter((limit) => matches(limit, scope)));
@@ -317,8 +316,8 @@ export function counterKey({ id, match }: Limit, { startMs }: Window, scope: Sco
 }
 
 /**
- * Returns the key under which the alerts of a counter are deduplicated. That of a limit without a window contains the capacity:
- * the limit is used up again after its capacity was raised, such as by a top-up.
+ * Returns the key under which the alerts of a counter are deduplicated. For a limit without a window the key contains the capacity:
+ * after its capacity was raised, for example by a top-up, the limit can be used up again.
  */
 export function alertKey({ span, capacity }: Limit, counter: string): string {
   return span.kind === 'lifetime' ? `${counter}#${capacity}` : counter;

@@ -1,7 +1,7 @@
 /**
- * Hosts of models: clouds and services that serve models of others, or their own, at prices of their own. The price of a model at a host
- * has the name of the model with a prefix of the host, and with the region if that has a price of its own: `azure/eu/gpt-4o`. A vendor
- * whose models have no prefix is no host.
+ * Hosts of models: clouds and services that serve models of others, or their own, at prices of their own. The price of a model at a
+ * host has the name of the model with the prefix of the host, and with the region if that has a price of its own:
+ * `azure/eu/gpt-4o`. A vendor whose models have no prefix is not a host.
  */
 
 /** Where a model is called, as runs and decisions state it. */
@@ -11,9 +11,9 @@ export interface CalledAt {
 }
 
 interface Host {
-  /** First segments of names. The first one is the host's id. */
+  /** First segments of the names of models at this host. The first one is the id of the host. */
   readonly prefixes: readonly [string, ...string[]];
-  /** Other values of the provider of a run that mean this host, in lower case. */
+  /** Other values of `provider` in a run that mean this host, in lower case. */
   readonly providers?: readonly string[];
 }
 

@@ -4,7 +4,7 @@
  */
 import { hostOfPrefix } from './model-hosts.ts';
 
-/** First segments of a name that say neither which model it is nor where it is called at another price. */
+/** First segments that can be removed: they change neither the model nor its price. */
 const plainSegments = new Set([
   'anthropic',
   'chat',
@@ -49,12 +49,12 @@ const awsRegion = /^arn:aws[a-z-]*:bedrock:([a-z0-9-]*):/;
 /** Bounds the work for names that repeat a prefix: names come from callers. */
 const prefixesMax = 8;
 
-/** The part of a name that remains without some of its prefixes, and where these say that the model is called. */
+/** A name without some of its prefixes, and the host and region that those prefixes name. */
 export interface ShorterName {
   readonly name: string;
   /** The host that the prefixes name (`model-hosts.ts`); null: none. */
   readonly host: string | null;
-  /** The region that they name; null: none. */
+  /** The region that the prefixes name; null: none. */
   readonly region: string | null;
 }
 

@@ -47,7 +47,7 @@ export interface TokenCounts {
 /** Upper bounds of charges that are not included in the highest token rates. */
 export interface OtherCharges {
   readonly images: bigint;
-  /** Part of the input tokens. Their rate is too high to be assumed for all of the input. */
+  /** Included in the input tokens. Their rate is too high to be assumed for all input tokens. */
   readonly cacheWrite1hTokens: bigint;
   readonly unitNanos: bigint;
 }
@@ -66,8 +66,8 @@ export function costOf(rates: Rates, counts: TokenCounts): bigint {
 }
 
 /**
- * Returns the cost by kind. The sum of the tokens is rounded, not each kind: a kind has what it adds to the rounded cost of those
- * before it.
+ * Returns the cost by kind. The sum of the tokens is rounded, not each kind. So each kind has the amount that it adds to the
+ * rounded cost of the kinds before it.
  */
 export function partsOf(rates: Rates, counts: TokenCounts): CostPart[] {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens } = counts;
@@ -134,7 +134,7 @@ export function worstCaseCost(
   return divideUp(millionths, million) + nonTokenCost(rates, others.images) + others.unitNanos;
 }
 
-/** Returns the maximum cost of this many more output tokens. At least as much as they add to the cost of a run. */
+/** Returns the maximum cost of this many more output tokens. It is never below the cost that they add to a run. */
 export function worstCaseOutputCost(rates: Rates, outputTokens: bigint): bigint {
   return divideUp(outputTokens * highestOutputRate(rates), million);
 }
@@ -144,8 +144,8 @@ function nonTokenCost({ imageNanosEach, requestNanosEach }: Rates, images: bigin
 }
 
 /**
- * Returns the largest number of output tokens whose worst case stays within the budget, at most `maxTokens`. Also
- * zero if the budget does not cover the input: `worstCaseCost` without output distinguishes the two.
+ * Returns the largest number of output tokens whose worst case stays within the budget, at most `maxTokens`. Returns zero also if
+ * the budget does not cover the input; `worstCaseCost` without output distinguishes the two cases.
  */
 export function affordableOutputTokens(
   rates: Rates,
@@ -182,7 +182,7 @@ export function discounted(rates: Rates, basisPoints: bigint): Rates {
   };
 }
 
-/** Rounded up to a whole nanodollar. */
+/** Returns an amount after a discount, rounded up to a whole nanodollar. */
 export function discountedAmount(nanos: bigint, basisPoints: bigint): bigint {
   return divideUp(nanos * (basisPointsMax - basisPoints), basisPointsMax);
 }

@@ -1,6 +1,6 @@
 /**
- * Modifiers of a price: rates for a service tier, a region, long inputs or one-hour cache writes. Modifiers apply in their order,
- * so later ones win. A price without modifiers has its flat rates, at no cost.
+ * Modifiers of a price: rates for a service tier, a region, long inputs or one-hour cache writes. Modifiers apply in order, so
+ * later ones win. Most prices have no modifiers; their flat rates are returned without further work.
  */
 import { type CostPart, type CostParts, codeOfUnit } from './cost-parts.ts';
 import { discounted, discountedAmount, divideUp, type Rates } from './prices.ts';
@@ -9,7 +9,7 @@ import { discounted, discountedAmount, divideUp, type Rates } from './prices.ts'
 export interface RateConditions {
   readonly tier: string | null;
   readonly region: string | null;
-  /** Met by runs with more input tokens than this, for all of their tokens. */
+  /** Met by runs with more input tokens than this. The modifier then applies to all of their tokens. */
   readonly aboveInputTokens: bigint | null;
   /** Met only by the tokens that are written to a cache for one hour. */
   readonly cacheWriteTtl: '1h' | null;
@@ -17,9 +17,9 @@ export interface RateConditions {
 
 export interface RateModifier {
   readonly when: RateConditions;
-  /** Replaces these rates. */
+  /** The rates that the modifier replaces. */
   readonly rates: Partial<Rates>;
-  /** Multiplies all rates so far, in billionths; null: does not. */
+  /** Factor for all rates after earlier modifiers, in billionths; null: none. */
   readonly multiplierBillionths: bigint | null;
 }
 
@@ -27,9 +27,9 @@ export interface RateModifier {
 export interface Tariff {
   readonly rates: Rates;
   readonly modifiers: readonly RateModifier[];
-  /** Nanodollars each, by the name of the unit. */
+  /** Nanodollars per unit, by the name of the unit. */
   readonly unitNanos: ReadonlyMap<string, bigint>;
-  /** True if other units are free instead of an error. */
+  /** True if units without a price are free instead of an error. */
   readonly hasFreeUnits?: boolean;
 }
 
@@ -60,8 +60,8 @@ export function ratesFor(tariff: Tariff, terms: ServiceTerms, inputTokens: bigin
 }
 
 /**
- * Returns the rates of a run with at most this number of input tokens: each is the highest of those that may apply, because the
- * rates of long inputs may be lower than the flat ones.
+ * Returns the highest rates that a run with at most this number of input tokens may have. Each rate is maximized separately,
+ * because the rates of long inputs may be lower than the flat ones.
  */
 export function maximumRatesFor(tariff: Tariff, terms: ServiceTerms, inputTokensMax: bigint): Rates {
   if (tariff.modifiers.length === 0) {
@@ -111,7 +111,7 @@ export function isBilledByUnitsOnly({ rates, unitNanos }: Tariff): boolean {
   );
 }
 
-/** Returns the terms after a discount. Factors stay the same: they apply to the discounted rates. */
+/** Returns the tariff after a discount. Multipliers stay the same, because they apply to the discounted rates. */
 export function discountedTariff({ rates, modifiers, unitNanos }: Tariff, basisPoints: bigint): Tariff {
   const reduce = (nanos: bigint) => discountedAmount(nanos, basisPoints);
   return {
@@ -121,7 +121,7 @@ export function discountedTariff({ rates, modifiers, unitNanos }: Tariff, basisP
   };
 }
 
-/** Returns the rates of a run that meets the conditions with this number of input tokens. */
+/** Returns the rates after all modifiers whose conditions hold for these terms and input tokens. */
 function modifiedRates(tariff: Tariff, terms: ServiceTerms, inputTokens: bigint): Rates {
   const rates = applied(tariff, terms, inputTokens, false);
   if (!tariff.modifiers.some(({ when }) => when.cacheWriteTtl !== null)) {
@@ -166,7 +166,10 @@ function mapRates<Some extends Partial<Rates>>(rates: Some, change: (rate: bigin
   return Object.fromEntries(entries) as Some;
 }
 
-/** Rates that do not exist are those they are charged as, so that the result is never below either. */
+/**
+ * Returns the higher of each rate. A missing rate is replaced by the rate that is charged in its place, so the result is never
+ * below either.
+ */
 function higherRates(one: Rates, other: Rates): Rates {
   const [a, b] = [completeRates(one), completeRates(other)];
   return Object.fromEntries(
@@ -196,10 +199,10 @@ function completeRates(rates: Rates): { readonly [Name in keyof Rates]-?: bigint
 
 /** Computed rates of a tariff, by `indexOf`. Their number is bounded by the tiers, regions and thresholds of its modifiers. */
 interface RatesCache {
-  /** From 1: zero stands for any other tier or region. */
+  /** Index of each tier, from 1. Zero stands for any other tier. */
   readonly tiers: ReadonlyMap<string, number>;
   readonly regions: ReadonlyMap<string, number>;
-  /** Ascending. */
+  /** In ascending order. */
   readonly thresholds: readonly bigint[];
   readonly actual: (Rates | undefined)[];
   readonly maximum: (Rates | undefined)[];
@@ -234,7 +237,7 @@ function bracketOf({ thresholds }: RatesCache, inputTokens: bigint): number {
   return bracket;
 }
 
-/** Unlike a key of text, the index costs nothing to compute: this is called for every decision. */
+/** Returns the index of the rates in the cache. A number is faster to compute than a string key, and this runs for every decision. */
 function indexOf({ tiers, regions, thresholds }: RatesCache, terms: ServiceTerms, bracket: number): number {
   const tier = terms.tier === null ? 0 : (tiers.get(terms.tier) ?? 0);
   const region = terms.region === null ? 0 : (regions.get(terms.region) ?? 0);

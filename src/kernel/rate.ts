@@ -1,19 +1,19 @@
 /**
  * Rate limiting as pure functions of time, exact to the last unit.
  *
- * A token bucket holds up to `burst` units and is refilled evenly by `limit` units per window. The refill per
- * millisecond is seldom a whole unit, so levels are counted in steps, of which a whole number is added per
- * millisecond: nothing is rounded unless the rate changes, and nothing drifts.
+ * A token bucket holds up to `burst` units and is refilled evenly by `limit` units per window. The refill per millisecond is seldom
+ * a whole unit. So levels are counted in steps, and a whole number of steps is added per millisecond. Nothing is rounded unless the
+ * rate changes, and levels do not drift.
  *
- * A rolling window allows at most `limit` units in any period of the window's length. It stores the amounts and
- * their times. To bound the number of entries, calls within a sixtieth of the window share an entry, which counts
- * until its last call is old enough. So the limit is never exceeded, under load a unit may become available a
- * sixtieth of the window late, and there are at most 62 entries. (The usual weighted sum of two counters needs less
- * memory, but can exceed the limit by half if the calls are timed right.)
+ * A rolling window allows at most `limit` units in any period of the window's length. It stores amounts with their times. To bound
+ * the number of entries, calls within a sixtieth of the window share an entry, which counts until its last call has left the
+ * window. So the limit is never exceeded, a unit may become available a sixtieth of the window late under load, and there are at
+ * most 62 entries. (The usual weighted sum of two counters needs less memory, but lets a well-timed client exceed the limit by
+ * half.)
  *
- * Time that runs backwards is treated as standing still until it has caught up. A state that is ahead by more than `aheadMsMax` was
- * written by a clock that was wrong: it must be replaced by `notAhead` before it is used. A wait is never longer than the window,
- * except for an amount above the limit, which needs several windows.
+ * If time runs backwards, it counts as standing still until it has caught up. A state that is ahead by more than `aheadMsMax` was
+ * written by a wrong clock: `notAhead` must replace it before it is used. A wait is never longer than the window, except for an
+ * amount above the limit, which needs several windows.
  */
 
 /** Requests arrive a little out of order, and the clocks of two servers differ a little. */
@@ -25,8 +25,8 @@ export interface Rate {
   /** Maximum amount at once. Not used by rolling windows. */
   readonly burst: bigint;
   /**
-   * Number of equal shares that the rate is divided into, each with its own meter. An amount larger than a share,
-   * up to the whole, is allowed if the share is untouched, and is repaid from later refills.
+   * Number of equal shares of the rate, each with its own meter. An amount larger than a share is allowed, up to the whole, if the
+   * share is untouched. Later refills repay it.
    */
   readonly shares: number;
 }
@@ -35,44 +35,44 @@ export type TakeResult<State> =
   | { readonly allowed: true; readonly state: State }
   | {
       readonly allowed: false;
-      /** True if the amount can never be allowed. `retryAfterSeconds` is then the time until the meter is untouched. */
+      /** True if the amount exceeds what the rate can ever allow. `retryAfterSeconds` is then the time until the meter is untouched. */
       readonly never: boolean;
       readonly retryAfterSeconds: number;
       /** The amount that is allowed now. */
       readonly available: bigint;
     };
 
-/** Times are whole milliseconds. An undefined state is that of an untouched meter. */
+/** Implements one kind of rate. Times are whole milliseconds. A state of undefined means an untouched meter. */
 export interface RateMeter<State> {
-  /** Returns the state as of now if it is ahead by too much; else the same object. */
+  /** Returns the state moved to `nowMs` if it is too far ahead; otherwise the same object. */
   notAhead(state: State, nowMs: number): State;
   take(rate: Rate, state: State | undefined, amount: bigint, nowMs: number): TakeResult<State>;
-  /** Reverts a take that was just allowed. */
+  /** Reverts the latest take. */
   giveBack(rate: Rate, state: State, amount: bigint, nowMs: number): State;
-  /** Returns the time from which the state equals that of an untouched meter and can be deleted. */
+  /** Returns the time from which the meter counts as untouched, so that its state can be deleted. */
   untouchedAtMs(rate: Rate, state: State): number;
   /** Returns the amount that is left right after a take. */
   remaining(rate: Rate, state: State): bigint;
 }
 
 export interface Bucket {
-  /** In steps. Negative if more than a share was taken at once. */
+  /** Level in steps. Negative if more than a share was taken at once. */
   readonly level: bigint;
   readonly stepsPerUnit: bigint;
   readonly atMs: number;
 }
 
-/** `limit` steps are added per millisecond. */
+/** Returns the steps per unit. With this number, exactly `limit` steps are added per millisecond. */
 function stepsPerUnit({ windowSeconds, shares }: Rate): bigint {
   return BigInt(windowSeconds) * 1_000n * BigInt(shares);
 }
 
-/** Size of a share of the burst, in steps. */
+/** Returns the size of a share of the burst, in steps. */
 function bucketSize({ burst, windowSeconds }: Rate): bigint {
   return burst * BigInt(windowSeconds) * 1_000n;
 }
 
-/** Returns the bucket at this time, also if the rate has changed since. */
+/** Returns the bucket at this time, converted if the rate has changed since. */
 export function bucketAt(rate: Rate, bucket: Bucket | undefined, nowMs: number): Bucket {
   const size = bucketSize(rate);
   const steps = stepsPerUnit(rate);
@@ -86,8 +86,9 @@ export function bucketAt(rate: Rate, bucket: Bucket | undefined, nowMs: number):
 }
 
 /**
- * Returns the wait until an amount, at most the burst, is allowed if nothing else is taken. A share may need longer for a unit than
- * the whole rate does; its wait ends with the window all the same, because another share may allow the unit by then.
+ * Returns the wait until an amount is allowed if nothing else is taken; at most the burst is waited for. A single share may need
+ * longer than a window to refill a unit. The wait ends with the window nevertheless, because another share may allow the unit by
+ * then.
  */
 export function bucketWaitSeconds(rate: Rate, bucket: Bucket, amount: bigint, nowMs: number): number {
   const windowMs = rate.windowSeconds * 1_000;
@@ -137,7 +138,7 @@ export const tokenBucket: RateMeter<Bucket> = {
   remaining: (_rate, bucket) => wholeUnits(bucket),
 };
 
-/** Entries of calls that came close together, oldest first. */
+/** Entries of the window, oldest first. Each stands for calls close to each other. */
 export type Rolling = readonly RollingEntry[];
 
 interface RollingEntry {
@@ -149,14 +150,14 @@ interface RollingEntry {
 /** Number of parts of a window; calls within the length of a part share an entry. */
 export const rollingParts = 60;
 
-/** Share of a rolling window; at least one unit, because a share of zero would never allow anything. */
+/** Returns the share of a rolling window. It is at least one unit, because a share of zero would never allow anything. */
 function shareOf({ limit, shares }: Rate): bigint {
   const share = limit / BigInt(shares);
   return share > 0n ? share : 1n;
 }
 
 export const rollingWindow: RateMeter<Rolling> = {
-  /** The entries that are moved count for one window more. */
+  /** Entries whose times are moved back count for one more window. */
   notAhead(state, nowMs) {
     return (state.at(-1)?.lastAtMs ?? nowMs) - nowMs > aheadMsMax
       ? state.map(({ firstAtMs, lastAtMs, amount }) => ({
@@ -188,7 +189,7 @@ export const rollingWindow: RateMeter<Rolling> = {
       available: left > 0n ? left : 0n,
     };
   },
-  /** Takes from the newest entries: an amount is given back within the same request. */
+  /** Takes from the newest entries, because an amount is only given back within the request that took it. */
   giveBack(_rate, state, amount) {
     const kept = [...state];
     for (let left = amount; left > 0n; ) {
@@ -219,7 +220,7 @@ function withEntry(live: Rolling, amount: bigint, atMs: number, partMs: number):
     : [...live, { firstAtMs: atMs, lastAtMs: atMs, amount }];
 }
 
-/** Returns the time when enough of the oldest entries have left the window to make up for the excess. */
+/** Returns the time when enough of the oldest entries have left the window to free the excess. */
 function expiryOfExcess(entries: Rolling, excess: bigint, windowMs: number, nowMs: number): number {
   let left = excess;
   let goneAtMs = nowMs;

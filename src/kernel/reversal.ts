@@ -5,14 +5,14 @@ import type { Amounts } from './limits.ts';
 import { emptyReservation, type Paid, type PendingSettlement } from './settlement.ts';
 
 export interface ReversalRequest {
-  /** The counters in which the charge is counted. */
+  /** The counters that count the charge. */
   readonly windows: readonly LimitWindow[];
   /** The amounts that were charged. */
   readonly amounts: Amounts;
   readonly paid: Paid;
 }
 
-/** Prepares a reversal. The counters count the charge until it is committed. */
+/** Prepares a reversal. The counters still include the charge until the reversal is committed. */
 export function prepareReversal({ windows, amounts, paid }: ReversalRequest): PendingSettlement {
   return {
     reservation: emptyReservation,
@@ -26,8 +26,8 @@ export function prepareReversal({ windows, amounts, paid }: ReversalRequest): Pe
 }
 
 /**
- * Calls `prepare` as if these debits from credit packs were given back already, so that the new charge burns the same packs as
- * a charge that was never made before. Other decisions see the packs without the refund until it is committed.
+ * Calls `prepare` as if these debits from credit packs were given back already, so that the new charge burns the packs that it
+ * would have burned instead of the old one. Other decisions see the packs without the refund until it is committed.
  */
 export function withRefund<Result>(
   counters: Counters,

@@ -1,7 +1,7 @@
 /**
- * Splits a time range into rollups: days in UTC for most of it, and 15-minute buckets for the rest. An end that is
- * not midnight in UTC is moved to midnight, and the buckets in between are added or subtracted. The sums are
- * integers, so the result is exact in every time zone.
+ * Splits a time range into rollups: UTC days for most of it, and 15-minute buckets for the rest. An end that is not a UTC midnight
+ * is moved to one, and the buckets in between are added or subtracted. The sums are integers, so the result is exact in every time
+ * zone.
  */
 
 /** Size of a rollup bucket. Days start and end on a bucket in every time zone. */
@@ -16,13 +16,13 @@ export interface TimeRange {
 
 export interface RollupPart extends TimeRange {
   readonly unit: 'day' | 'bucket';
-  /** -1: subtracted. */
+  /** -1: the part is subtracted. */
   readonly sign: 1 | -1;
 }
 
 /**
- * The range must start and end on a bucket. Almost nothing was used after `nowMs`, so reading buckets after it is
- * assumed to be free.
+ * Returns the parts that sum up to the range, which must start and end on a bucket. There is almost no usage after `nowMs`, so
+ * buckets after it count as free to read.
  */
 export function rollupParts(range: TimeRange, nowMs = Number.POSITIVE_INFINITY): RollupPart[] {
   const days = { fromMs: midnightFor(range.fromMs, nowMs), toMs: midnightFor(range.toMs, nowMs) };
@@ -39,7 +39,7 @@ function midnightFor(endMs: number, nowMs: number): number {
   return (endMs < nowMs ? Math.round(endMs / dayMs) : Math.ceil(endMs / dayMs)) * dayMs;
 }
 
-/** Returns the range between two times, subtracted if the first one is later. */
+/** Returns the range between two times, with a negative sign if the first one is later. */
 function between(aMs: number, bMs: number): RollupPart[] {
   if (aMs === bMs) {
     return [];

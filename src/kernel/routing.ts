@@ -1,15 +1,12 @@
 /**
- * Model routing. Candidates pass one filter after the other; the remaining ones are sorted by the objective, and
- * the first one is selected. Every excluded candidate gets a reason. If none remains, the filter that excluded the
- * last candidates is reported, because its error is returned. The result is deterministic: ties are broken by name.
+ * Model routing. Candidates pass one filter after the other. The remaining candidates are sorted by the objective, and the first
+ * one is selected. Every excluded candidate gets a reason. If no candidate remains, the result names the filter that excluded the
+ * last ones, because its error is returned. The result is deterministic: ties are broken by name.
  */
 export const objectives = ['cost', 'latency', 'quality'] as const;
 export type Objective = (typeof objectives)[number];
 
-/**
- * The filters in the order in which they are applied. Evaluation is last: it only applies to models that could be
- * used.
- */
+/** The filters in the order in which they are applied. Evaluation is the last one, so it only applies to models that could be used. */
 export const stages = [
   'price',
   'policies',
@@ -27,7 +24,7 @@ export interface Evaluated {
   readonly ranAtMs: number;
 }
 
-/** A model at the time of the decision. Null: unknown, unless stated otherwise. */
+/** A model at the time of the decision. Null means unknown, unless stated otherwise. */
 export interface Candidate {
   readonly model: string;
   /** Expected cost of the request. Null: the model has no price. */
@@ -48,14 +45,14 @@ export interface Candidate {
 export interface RoutedRequest {
   readonly inputTokens: bigint;
   readonly maxOutputTokens: bigint;
-  /** All of them are required. */
+  /** Capabilities that the model must all have. */
   readonly capabilities: readonly string[];
   /** The model must be available in all of these regions. */
   readonly regions: readonly string[];
   readonly atMs: number;
 }
 
-/** Relative weights. */
+/** Relative weights of the three objectives. */
 export interface Weights {
   readonly cost: bigint;
   readonly latency: bigint;
@@ -85,7 +82,7 @@ export interface ExcludedCandidate extends Exclusion {
 
 export interface RoutingRequest {
   readonly candidates: readonly Candidate[];
-  /** In order of preference, used if no candidate remains. The eval bar does not apply to them. */
+  /** Models in order of preference, used if no candidate remains. The evaluation bar does not apply to them. */
   readonly fallbacks: readonly Candidate[];
   readonly request: RoutedRequest;
   readonly bar: EvalBar;
@@ -96,7 +93,7 @@ export interface Routed {
   /** Usable models, best first; the first one is selected. */
   readonly ranking: readonly Candidate[];
   readonly isFallback: boolean;
-  /** Excluded candidates in the order of the objective, then excluded fallbacks. Usable fallbacks are left out. */
+  /** Excluded candidates in the order of the objective, then excluded fallbacks. Fallbacks that could be used are left out. */
   readonly passedOver: readonly ExcludedCandidate[];
   /** The filter that excluded the last candidates; null if a candidate or fallback remains. */
   readonly emptiedBy: Stage | null;
@@ -180,10 +177,7 @@ function partition(candidates: readonly Candidate[], exclude: (one: Candidate) =
   return { passed, excluded };
 }
 
-/**
- * Returns the latest stage that excluded a candidate. If there were no candidates, it is `price`: no model with a price
- * matched the patterns.
- */
+/** Returns the last stage that excluded a candidate. Without candidates it is `price`: no model with a price matched the patterns. */
 function latestStage(excluded: readonly ExcludedCandidate[]): Stage {
   return stages.findLast((stage) => excluded.some((one) => one.stage === stage)) ?? 'price';
 }
@@ -219,9 +213,9 @@ const orders: Record<Objective, Order> = {
 const million = 1_000_000n;
 
 /**
- * Returns the points of a candidate; lower is better. They are a weighted sum, in millionths: cost and latency as
- * fractions of the highest among the compared candidates, and quality as the distance to a perfect score. An unknown
- * value counts as one million. Integers throughout, so that no rounding depends on the order of sums.
+ * Returns a function that computes the points of a candidate; lower is better. Points are a weighted sum, in millionths: cost and
+ * latency as fractions of the highest value among the compared candidates, and quality as the distance to a perfect score. An
+ * unknown value counts as one million. All numbers are integers, so the order of additions does not matter.
  */
 function pointsOf(compared: readonly Candidate[], weights: Weights): (one: Candidate) => bigint {
   const highestCost = largest(compared.map(({ costNanos }) => costNanos));
@@ -239,7 +233,7 @@ function shareOf(value: bigint | null, worst: bigint): bigint {
   return worst === 0n ? 0n : (value * million) / worst;
 }
 
-/** Distance to a perfect score. */
+/** Returns the distance to a perfect score, in millionths. */
 function missedMillionths({ evaluated }: Candidate): bigint | null {
   return evaluated === null ? null : million - evaluated.scoreMillionths;
 }
@@ -248,7 +242,7 @@ function largest(values: readonly (bigint | null)[]): bigint {
   return values.reduce<bigint>((most, value) => (value !== null && value > most ? value : most), 0n);
 }
 
-/** Unknown values come last. */
+/** Compares in ascending order. Unknown values come last. */
 function lowestFirst(a: bigint | null, b: bigint | null): number {
   if (a === null || b === null) {
     return a === b ? 0 : a === null ? 1 : -1;

@@ -1,4 +1,4 @@
-/** Kinds of scopes that a budget can have, as the API names them, and the field of a charge that each matches. */
+/** Kinds of scopes that a budget can have, as the API names them, and the field of a charge that each kind matches. */
 import { type DimensionScopeKind, limitDimensions, runDimensions } from '../contract/run-dimensions.ts';
 import { fieldsOf, isTagField, type Limit, type Match, type MatchField, type TagField } from './limits.ts';
 

@@ -1,7 +1,6 @@
 /**
- * Settlement: replaces a reservation by the actual cost, in full, whatever was held. In two steps, because the
- * posting becomes durable in between: first the reservation is raised to the actual cost, then it is released and
- * the cost is counted as settled.
+ * Settlement: replaces a reservation by the full actual cost, whatever was held. It has two steps, because the posting becomes
+ * durable in between: first the reservation is raised to the actual cost, then it is released and the cost is counted as settled.
  */
 import {
   type Counters,
@@ -25,7 +24,7 @@ export const emptyReservation: Reservation = {
 
 export interface SettlementRequest {
   readonly reservation: Reservation;
-  /** The counters in which the charge is counted. */
+  /** The counters that count the charge. */
   readonly windows: readonly LimitWindow[];
   /** The actual amounts. */
   readonly amounts: Amounts;
@@ -43,7 +42,7 @@ export interface PendingSettlement {
   readonly additional: readonly Debit[];
   readonly windows: readonly LimitWindow[];
   readonly amounts: Amounts;
-  /** Debits from credit packs. Negative if a correction gives back. */
+  /** Debits from credit packs. Negative if a correction gives back credits. */
   readonly burned: readonly Debit[];
   /** The amount that the credit packs of the customer do not cover. */
   readonly uncovered: bigint;
@@ -98,7 +97,10 @@ export function prepareSettlement(counters: Counters, request: SettlementRequest
 
 const noDebits: readonly Debit[] = [];
 
-/** Held packs pay first, even if they expired since, then live packs. If there are packs, the rest is uncovered. */
+/**
+ * Debits the packs that the hold reserved first, even if they have expired since, then live packs. The rest is uncovered if there
+ * are packs.
+ */
 function burnFor(
   counters: Counters,
   { reservation: { packs }, windows, amounts: { usd }, atMs }: SettlementRequest,
@@ -115,7 +117,7 @@ function burnFor(
   return { burned: merged([...packs, ...extra]), uncovered: rest, extra };
 }
 
-/** Undoes a prepared settlement: the hold is as it was before. */
+/** Undoes a prepared settlement and restores the reservation that the hold had before. */
 export function rollBackSettlement(
   counters: Counters,
   { reservation, additional }: PendingSettlement,
@@ -129,7 +131,7 @@ export function rollBackSettlement(
   );
 }
 
-/** Commits a settlement: releases the reservation and counts the actual amounts. */
+/** Releases the reservation and counts the actual amounts. */
 export function commitSettlement(counters: Counters, settlement: PendingSettlement): void {
   releaseReservation(counters, settlement.reservation);
   releaseDebits(counters, settlement.additional);
@@ -143,7 +145,7 @@ export function commitSettlement(counters: Counters, settlement: PendingSettleme
   }
 }
 
-/** The sums over the entries of a run: burned from packs, paid from the prepaid balance, left uncovered. */
+/** Sums over the entries of a run: burned from packs, paid from the prepaid balance, left uncovered. */
 export interface Paid {
   readonly burned: readonly Debit[];
   readonly uncovered: bigint;
@@ -161,15 +163,12 @@ export function paidWith(paid: Paid, additional: Paid): Paid {
 
 export interface CorrectionRequest extends Paid {
   readonly windows: readonly LimitWindow[];
-  /** The difference; its usd is negative if the run cost less than posted. */
+  /** The difference to the posted amounts; its usd is negative if the run cost less than posted. */
   readonly amounts: Amounts;
   readonly atMs: number;
 }
 
-/**
- * Prepares a correction. An increase is burned like a cost beyond its hold; a decrease is given back to where it
- * was taken from.
- */
+/** Prepares a correction. An increase burns credits like a cost beyond the hold. A decrease goes back to where the cost was paid from. */
 export function correct(counters: Counters, request: CorrectionRequest): PendingSettlement {
   const { windows, amounts, atMs, burned, uncovered, prepaid } = request;
   const delta = amounts.usd;
@@ -188,7 +187,7 @@ export function correct(counters: Counters, request: CorrectionRequest): Pending
       .map(({ key, amount }) => ({ key, amount: (remaining.get(key) ?? 0n) - amount }))
       .filter(({ amount }) => amount !== 0n),
     uncovered: -forgiven,
-    // The balance gets back at most what it paid, also while it is disabled.
+    // The balance gets back at most the amount that it paid, even while it is disabled.
     prepaid: -smaller(prepaid, -delta),
   };
 }
@@ -196,11 +195,11 @@ export function correct(counters: Counters, request: CorrectionRequest): Pending
 export interface Alert {
   readonly limitWindow: LimitWindow;
   readonly percent: number;
-  /** The settled amount including these postings. */
+  /** The settled amount, including the new postings. */
   readonly settled: bigint;
 }
 
-/** Returns the alerts for thresholds that these postings reach and that were not emitted yet. */
+/** Returns the alerts for thresholds that these postings reach and that have no event yet. */
 export function alertsDue(counters: Counters, postings: readonly PendingSettlement[]): Alert[] {
   const postedByCounter = new Map<string, { limitWindow: LimitWindow; amount: bigint }>();
   for (const sum of sumsByWindows(postings)) {
@@ -243,7 +242,7 @@ interface SettlementSum {
   prepaid: bigint;
 }
 
-/** Adds up settlements by their list of counters, which most postings of a batch share. */
+/** Adds up settlements with the same list of counters. Most postings of a batch share one list. */
 function sumsByWindows(postings: readonly PendingSettlement[]): Iterable<SettlementSum> {
   const sums = new Map<readonly LimitWindow[], SettlementSum>();
   for (const { windows, amounts, burned, prepaid } of postings) {
@@ -261,7 +260,7 @@ function sumsByWindows(postings: readonly PendingSettlement[]): Iterable<Settlem
   return sums.values();
 }
 
-/** Marks alerts as emitted, so that each is emitted once. */
+/** Marks alerts as emitted, so that none is emitted twice. */
 export function markAlerted(counters: Counters, alerts: readonly Alert[]): void {
   for (const { limitWindow, percent } of alerts) {
     const counter = counters.get(limitWindow.key);

@@ -14,10 +14,10 @@ export interface Window {
   readonly endMs: number;
 }
 
-/** The window of limits without a window: from the epoch to the end of the last year that the service accepts. */
+/** The window of limits that never reset: from the epoch to the end of the last year that the service accepts. */
 export const lifetime: Window = { startMs: 0, endMs: Date.UTC(2200, 0, 1) };
 
-/** Windows of equal length, counted from the epoch. */
+/** Returns the window that contains a time, among windows of equal length counted from the epoch. */
 export function fixedWindow(seconds: number, atMs: number): Window {
   const lengthMs = seconds * 1_000;
   const startMs = Math.floor(atMs / lengthMs) * lengthMs;
@@ -72,7 +72,7 @@ function firstDay(period: Period, day: Temporal.PlainDate): Temporal.PlainDate {
   }
 }
 
-/** If the clock skips midnight, the day starts at the first instant after it. */
+/** Returns the start of a day. If the clock skips midnight, it is the first instant after it. */
 function startOfDay(day: Temporal.PlainDate, timeZone: string): number {
   return day.toZonedDateTime({ timeZone }).epochMilliseconds;
 }

@@ -20,8 +20,8 @@ interface GrowthBounds {
 }
 
 /**
- * The error of a day grows at most as that of a slope; the error of a sum grows at least as that of independent
- * days.
+ * The error of one day grows at most linearly with the horizon, like the error of a slope. The error of a sum grows at least with
+ * the square root of the horizon, like a sum of independent errors.
  */
 const growthOfDays: GrowthBounds = { least: 0, most: 1 };
 const growthOfSums: GrowthBounds = { least: 0.5, most: 1.6 };

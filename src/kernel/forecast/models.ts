@@ -123,7 +123,7 @@ const holtWintersModel: ForecastModel = {
 
 export const seasonalNaiveMethod: ForecastMethod = 'seasonal_naive';
 
-/** The simplest first: ties are won by the first. */
+/** The simplest model comes first, because the first of equally good models wins. */
 export const models: readonly ForecastModel[] = [
   meanModel,
   seasonalNaive,

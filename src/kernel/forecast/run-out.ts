@@ -61,8 +61,8 @@ export interface PackAhead {
 }
 
 /**
- * Returns the day on which each pack runs out. Packs are burned in this order; a pack that expires first never runs
- * out.
+ * Returns the day on which each pack runs out. Packs are burned in the given order. A pack that expires before it is used up never
+ * runs out.
  */
 export function daysOfPacksRunningOut(
   packs: readonly PackAhead[],

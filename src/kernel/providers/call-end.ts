@@ -10,7 +10,7 @@ import {
 } from './call-usage.ts';
 import { withServerTools } from './server-tools.ts';
 
-/** Marks of the run of a call. */
+/** Marks that a settlement sets on the run of a call. */
 export type UsageMark = 'truncated' | 'usage_estimated';
 
 export interface CallOutcome {
@@ -24,11 +24,11 @@ export interface CallOutcome {
   /** All calls of tools of the provider that were seen, by unit. */
   readonly toolCalls?: ServerTools;
   /**
-   * Upper bound of the output tokens that were received: their bytes, or a closer one. Infinite if the provider may have generated any
-   * number.
+   * Upper bound of the output tokens that were received: their bytes, or a tighter bound. Infinite if the provider may have
+   * generated any number.
    */
   readonly outputBound: number;
-  /** Bytes of the received output, or a closer bound of its tokens; unlike `outputBound` never infinite. */
+  /** Bytes of the received output, or a tighter bound of its tokens. Never infinite, unlike `outputBound`. */
   readonly receivedBytes?: number;
   /** True if the provider has accepted the call, so that it may charge for it. */
   readonly isAccepted: boolean;
@@ -79,7 +79,10 @@ export interface DiscardedUsage {
 /** Tokens that a provider may have generated and that were not received when the connection was closed. */
 export const inFlightTokens = 512;
 
-/** No text has more bytes per token on average. Output with more of them exceeds the maximum, which the provider has ignored. */
+/**
+ * The highest average number of bytes per token that a text can have. If the received output has more bytes than its maximum
+ * allows, the provider has ignored the maximum.
+ */
 const bytesPerTokenMax = 8;
 
 export function settledUsage(
@@ -121,7 +124,7 @@ function ownUsage(
   bounds: CallBounds,
 ): OwnUsage {
   const { serverTools: held = {} } = bounds;
-  // A usage of 0 for output that was received is taken for none.
+  // A usage of 0 for output that was received counts as no usage.
   if (usage !== undefined && isFinal && (receivedBytes === 0 || hasTokens(usage))) {
     return { usage: withServerTools(usage, held), isEstimated: false };
   }
@@ -148,8 +151,8 @@ function ownUsage(
 }
 
 /**
- * Returns the bound of the output, with what was on its way. That part stays within a hold that covers what was received; received output
- * is never cut to the hold.
+ * Returns the bound of the output, including tokens in flight. While the hold covers the received output, tokens in flight are
+ * charged up to the hold at most. Received output is always charged in full.
  */
 function outputOf(
   outputBound: number,

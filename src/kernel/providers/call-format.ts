@@ -1,6 +1,6 @@
 /**
- * A wire format: what requests, responses, streams and errors of one operation look like. Each has a folder with one export, and a line in
- * `formats.ts`. Formats have all members, in this order: objects of one hidden class are read faster.
+ * A wire format: what requests, responses, streams and errors of one operation look like. Each has a folder with one export, and a
+ * line in `formats.ts`. Every format lists all members in the same order, because objects of one hidden class are read faster.
  */
 import type { CallUsage } from './call-usage.ts';
 import type { Fields } from './fields.ts';
@@ -14,7 +14,7 @@ import type { OutputBound, StreamUsage } from './stream-usage.ts';
 export interface CallFormat {
   /** Name in metrics, in the list of calls and in the registry. */
   readonly name: string;
-  /** The end of the path of its calls, at most providers. */
+  /** The end of the URL path at most providers. */
   readonly path: string;
   readonly request: RequestFormat;
   readonly tools: ToolFormat;
@@ -36,9 +36,9 @@ export interface RequestFormat {
   readonly cachesOnRequest: boolean;
   /** True if models reason only if a request says so. */
   readonly reasonsOnRequest: boolean;
-  /** The header and the member that turn features on, such as a larger context. */
+  /** The header and the member that turn on beta features, such as a larger context. */
   readonly betas: { readonly header: string; readonly member: string } | undefined;
-  /** Returns what the request has in the place of the end user. */
+  /** Returns the value that identifies the end user in the request. */
   endUserOf(body: Fields): unknown;
   /** Returns the service that the request asks for. The provider may serve it otherwise, and reports that. */
   serviceOf(body: Fields): RequestedService;
@@ -50,7 +50,7 @@ export interface OutputFields {
   readonly maxNames: readonly string[];
   /** The name to add to a request without a maximum. */
   readonly maxName: string;
-  /** The same for compatible providers, of which many know no newer name. */
+  /** The name to add at compatible providers, many of which do not know the newer names. */
   readonly compatibleMaxName: string;
   /** True if the provider reads the input and writes nothing for a maximum of 0. Others may take 0 for no maximum. */
   readonly mayBeZero: boolean;
@@ -59,13 +59,13 @@ export interface OutputFields {
 }
 
 export interface ToolFormat {
-  /** False if a request offers no tools, whatever it has. */
+  /** False if requests of this format never offer tools, whatever members they have. */
   readonly areOffered: boolean;
   /** True if a tool is known to be run by the client. */
   isRunByClient(tool: Fields): boolean;
-  /** Types of items and blocks with what tools of the provider have returned, as clients send them back in the next request. */
+  /** Types of the items and blocks with results of tools that the provider ran. Clients send them back in the next request. */
   readonly resultTypes: readonly string[];
-  /** The member with the most calls of all tools together. */
+  /** The member that bounds the calls of all tools together. */
   readonly callsMaxName: string | undefined;
   /** True if a tool has a maximum of its own calls, which the provider obeys. */
   readonly limitsEach: boolean;
@@ -80,7 +80,7 @@ export interface ToolFormat {
 export interface ResponseFormat {
   /** True if the provider may keep responses, so that clients can use them by their id. */
   readonly isStored: boolean;
-  /** True if an object of an SDK is a response of this format. */
+  /** Returns true if an object that an SDK returned is a response of this format. */
   isResponse(answer: Fields): boolean;
   /** Returns the usage in a whole response; undefined if it reports none that can be read. */
   usageOf(answer: unknown): CallUsage | undefined;
@@ -91,15 +91,15 @@ export interface ResponseFormat {
   /** Follows the events of a stream, to end it early. */
   openStream(call: StreamedCall): OpenStream;
   /**
-   * Returns the name of the text of an event that has nothing else to read, so that events which differ in it alone need not be parsed;
-   * undefined for other events.
+   * Returns the name of the text in an event that has nothing else to read; undefined for other events. Events that differ in this
+   * text alone need not be parsed.
    */
   repeatedText(event: Fields): string | undefined;
 }
 
 export interface ErrorFormat {
   bodyOf(shown: ShownError, traceId: string): object;
-  /** Returns the answer to a call that a limit has denied, for clients that need another one than usual; undefined for all others. */
+  /** Returns a special answer to a call that a limit denied, for clients that misread the usual one; undefined for all other clients. */
   limitReplyOf(
     headers: Fields,
     shown: ShownError,

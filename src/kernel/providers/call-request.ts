@@ -32,7 +32,7 @@ export const choiceFields: readonly string[] = [
 /** Fields that bound or multiply the output. They have a meaning in the body itself only. */
 export const outputFields: ReadonlySet<string> = new Set([...otherMaxNames, ...choiceFields]);
 
-/** Returns the budget of extended thinking. The output must be larger, because it is a part of it. */
+/** Returns the budget of extended thinking. It is part of the output, so the maximum output must be larger. */
 export function thinkingTokensOf(body: Fields): number {
   const { budget_tokens: budget } = fieldsOf(body.thinking);
   return typeof budget === 'number' && budget > 0 ? Math.ceil(budget) : 0;

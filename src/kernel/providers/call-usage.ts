@@ -47,7 +47,7 @@ export const noUsage: CallUsage = {
   region: null,
 };
 
-/** No answer costs nothing: a usage without tokens is that of a provider that does not count. */
+/** Returns false for a usage without tokens. Every answer has tokens, so the provider did not count them. */
 export function hasTokens({ inputTokens, outputTokens }: CallUsage): boolean {
   return inputTokens > 0 || outputTokens > 0;
 }
@@ -104,7 +104,10 @@ export function runUsageOf(usage: CallUsage): RunUsageFields {
 
 const serviceWord = new RegExp(wordPattern);
 
-/** Tiers and regions come from clients and providers; one that no price can name has the flat rates. */
+/**
+ * Returns true if a price can name this tier or region. Both come from clients and providers; one that no price can name has the
+ * flat rates.
+ */
 export function isServiceWord(value: unknown): value is string {
   return typeof value === 'string' && serviceWord.test(value);
 }
@@ -142,7 +145,7 @@ export function modelIn({ model }: Fields): string | undefined {
 
 const modelNameMax = 200;
 
-/** Returns the model that a response names, if it is another one than the call names; undefined also for a name that cannot be stored. */
+/** Returns the model that a response names if it is not the called model. Returns undefined also if the name cannot be stored. */
 export function otherModel(name: string | undefined, called: string): string | undefined {
   const isStorable =
     name !== undefined && name.length <= modelNameMax && !name.includes('\u0000') && name.isWellFormed();

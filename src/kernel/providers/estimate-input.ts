@@ -24,12 +24,12 @@ export interface InputParts {
   readonly toolFrameTokens: number;
   /** True if the request may have content that cannot be seen: an earlier response, a file, or a member that is not known. */
   readonly hasUnseen: boolean;
-  /** The first such member, before tools that the provider runs. */
+  /** The first unseen member that is not a tool of the provider; the first tool if there is no other. */
   readonly unseen: UnseenInput | undefined;
   readonly ambiguous: AmbiguousMember | undefined;
 }
 
-/** Tokens that formats add: around each message, part and tool, and once for all. */
+/** Tokens that providers add around each message, part and tool, and once per request. */
 const tokensPerPart = 12;
 const tokensOfFrame = 32;
 /** Anthropic's system prompt for tools alone has about 350 tokens; 700 with tools that the provider runs. */
@@ -79,8 +79,8 @@ export interface EstimateRules {
   /** The context of the model; undefined if it is not known. */
   readonly contextTokens: number | undefined;
   /**
-   * True if the provider accepts no input beyond this context. The model of a deployment or of a compatible provider may have a larger one
-   * than the catalog knows, and inputs of embeddings have one each.
+   * True if the provider accepts no input beyond this context. False for deployments and compatible providers, whose models may
+   * have a larger context than the catalog knows, and for embeddings, where each input has its own context.
    */
   readonly isContextEnforced: boolean;
   readonly hasTools: boolean;

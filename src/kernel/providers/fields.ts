@@ -1,4 +1,4 @@
-/** Reads JSON of providers and clients, which is not validated. */
+/** Reads unvalidated JSON of providers and clients. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -13,7 +13,7 @@ const imageData = /^data:image\/[\w.+-]{1,40};base64,/i;
 const imageType = /^image\//i;
 const webAddress = /^https?:\/\//i;
 
-/** Reads an image: its address or its data, or an object that has it as `url`. */
+/** Reads an image: its URL or its data, or an object with one of them as `url`. */
 export function readImage(value: unknown, outerDetail: unknown, reading: ImageReading): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     addImage(value, [outerDetail], reading);
@@ -54,7 +54,7 @@ function addImage(
   }
 }
 
-/** Returns the largest of contradictory details, because providers differ in the one that counts. */
+/** Returns the largest of several contradictory details, because providers differ in the one that they use. */
 function detailOf(details: readonly unknown[]): ImageDetail {
   let detail: ImageDetail = details.some((one) => one != null) ? 'low' : 'high';
   for (const one of details) {
@@ -79,7 +79,7 @@ const unseenTypes = new Set<unknown>([
   ],
 ]);
 
-/** True for a part that is media, whatever else it has, unless it is a document whose text is in it. */
+/** Returns true if a part is media, except for a document that contains its text. */
 export function isUnseenMedia({ type, source }: Fields): boolean {
   const { type: sourceType } = fieldsOf(source);
   return (
@@ -87,7 +87,7 @@ export function isUnseenMedia({ type, source }: Fields): boolean {
   );
 }
 
-/** Members of a source with content, by its type: that of Anthropic's images, and that of its documents. */
+/** The member with the content of a source of Anthropic, by the type of the source. */
 const contentOfSource: Readonly<Record<'image' | 'document', Readonly<Record<string, string>>>> = {
   image: { base64: 'data', url: 'url' },
   document: { text: 'data', content: 'content' },

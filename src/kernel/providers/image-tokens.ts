@@ -23,7 +23,7 @@ const tileRules: readonly (readonly [RegExp, TileRule])[] = [
 
 interface PatchRule {
   readonly factor: number;
-  /** Larger images are scaled to this many patches. */
+  /** Maximum number of patches; larger images are scaled down to it. */
   readonly patchesMax: number;
   /** The same for `detail: original`, if it differs. */
   readonly originalMax?: number;

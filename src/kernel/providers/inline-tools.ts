@@ -3,16 +3,16 @@ import { type Fields, fieldsOf } from './fields.ts';
 
 /** Members of a message, an item or a block that have content, or tools, of their own. */
 const containers = ['content', 'tool', 'tool_changes'];
-/** Lists the tools of a server for the model, as a result that is no definition. */
+/** The type of an item that lists the tools of an MCP server. It is a result and does not offer these tools. */
 const listedTools = 'mcp_list_tools';
 
 /**
- * Returns them as the request has them: `additional_tools` and results of tool searches of the Responses API, and `tool_definition` of
- * Anthropic. Members of other formats count too, because a provider may read them.
+ * Returns the tools as the request has them: `additional_tools` and results of tool searches of the Responses API, and
+ * `tool_definition` of Anthropic. Members of other formats count too, because a provider may read them.
  */
 export function inlineTools({ input, messages }: Fields): readonly unknown[] {
   const found: unknown[] = [];
-  // Not recursive: a request may nest values deeper than calls can be.
+  // Not recursive: a request may nest values deeper than the call stack allows.
   const left: unknown[] = [input, messages];
   while (left.length > 0) {
     const value = left.pop();

@@ -136,7 +136,7 @@ class InputReader {
     }
   }
 
-  /** A text may be a list of texts; in the input of embeddings also one of tokens, or of lists of tokens. */
+  /** Reads a text or a list of texts. The input of embeddings may also be a list of tokens, or of lists of tokens. */
   #readTexts(value: unknown): void {
     if (Array.isArray(value)) {
       this.#readList(value, (item) => this.#readTexts(item));
@@ -169,7 +169,7 @@ class InputReader {
           : type === undefined && untyped !== undefined && 'role' in fields
             ? untyped
             : undefined;
-      // One with a role may be read as a message, whose content is input of the request.
+      // A result with a role may be read as a message instead, whose content is input of the request.
       if (toolResultTypes.has(type) && !('role' in fields)) {
         this.#tally.ofTool(() => this.#readPart(part, table));
       } else {
@@ -246,7 +246,7 @@ class InputReader {
     this.#readUnknown(value);
   }
 
-  /** A number cannot be content; a text may name some. */
+  /** Marks a value as unseen, unless it is a number: a text may be the name of content. */
   #readUnknown(value: unknown): void {
     if (typeof value === 'string' ? value !== '' : typeof value === 'object' && !isEmpty(value)) {
       this.#tally.markUnseen('unknown');
@@ -283,7 +283,7 @@ class InputReader {
     }
   }
 
-  /** Its data is neither text nor an image. */
+  /** Reads media. Its data is neither text nor an image. */
   #readBlob(value: unknown): void {
     this.#tally.markUnseen('media');
     if (typeof value !== 'string') {

@@ -14,7 +14,7 @@ export interface TextScore {
 /** Reads the parts of a request that only some runtimes can read well. */
 export interface InputReaders {
   scoreOfText(text: string): TextScore;
-  /** Names of fields are few, so that their scores can be kept. */
+  /** There are few names of fields, so their scores can be cached. */
   scoreOfName(name: string): TextScore;
   /** Returns the size of an image in base64; undefined if it is not known. */
   sizeOfImage(base64: string): ImageSize | undefined;
@@ -27,7 +27,7 @@ export interface InputReaders {
 export type UnseenCause = 'tool' | 'reference' | 'media' | 'unknown';
 
 export interface UnseenInput {
-  /** The member: `input[3].content[0]`. */
+  /** Path of the member, such as `input[3].content[0]`. */
   readonly path: string;
   readonly cause: UnseenCause;
 }
@@ -35,11 +35,11 @@ export interface UnseenInput {
 /** A member that parsers disagree about, so that the request must not be sent. */
 export interface AmbiguousMember {
   readonly path: string;
-  /** The known name that some parsers take it for; undefined for a limit of the output in an unusual place. */
+  /** The known name that some parsers take the member for; undefined for a limit of the output in an unusual place. */
   readonly known: string | undefined;
 }
 
-/** Data in base64, which is not read as text. */
+/** A data URL. Its base64 is not read as text. */
 const data = /^data:[^,]{0,200},/i;
 const pathMax = 200;
 
@@ -49,9 +49,9 @@ export class InputTally {
   textFloor = 0;
   textLength = 0;
   imageTokens = 0;
-  /** Objects: messages, parts, tools. */
+  /** Number of objects: messages, parts, tools. */
   parts = 0;
-  /** The first unseen member; one that is not a tool if there is any. */
+  /** The first unseen member that is not a tool of the provider; the first tool if there is no other. */
   unseen: UnseenInput | undefined;
   ambiguous: AmbiguousMember | undefined;
   readonly #tokensPerNumber: number | undefined;
@@ -138,7 +138,7 @@ export class InputTally {
     }
   }
 
-  /** Reads a tool that the provider runs, or its result: what is unseen in it belongs to the tool. */
+  /** Reads a tool that the provider runs, or the result of one. Unseen content in it is attributed to the tool. */
   ofTool(read: () => void): void {
     this.#toolDepth += 1;
     read();

@@ -1,8 +1,8 @@
-/** The names in the tables of all formats, as a lenient parser compares names. */
+/** The names in the tables of all formats, and the comparison by which a lenient parser finds them. */
 import { allFormats } from './formats.ts';
 import type { MemberKind, MemberTable } from './member-kinds.ts';
 
-/** Names inside of settings, sources and tools of providers that decide about the content or the cost of a call. */
+/** Further names, inside settings, sources and tools, that decide the content or the cost of a call. */
 const otherNames = [
   ...[
     'include_usage',
@@ -30,7 +30,7 @@ const otherNames = [
   ],
 ];
 
-/** Names of content that is not in the request, wherever they are. */
+/** Members that refer to content outside of the request, wherever they stand. */
 export const referenceNames: ReadonlySet<string> = new Set([
   ...[
     'previous_response_id',
@@ -49,9 +49,9 @@ const knownNames = namesOf(allFormats.flatMap(({ request: { members } }) => [mem
 /** Known names by their folded form. */
 const byFold = new Map([...knownNames].map((name) => [foldedName(name), name]));
 
-/** Letters and digits alone, in one case and one form: `maxTokens`, ` max-tokens` and `MAX_TOKENS` are one name. */
+/** Returns the letters and digits of a name in one case and one Unicode form: `maxTokens`, ` max-tokens` and `MAX_TOKENS` are one name. */
 export function foldedName(name: string): string {
-  // Upper case first: it unites letters that have one lower case each, such as both forms of the Greek sigma.
+  // Upper case first, because it merges letters with several lower-case forms, such as the Greek sigma.
   return name
     .normalize('NFKC')
     .toUpperCase()
@@ -60,10 +60,10 @@ export function foldedName(name: string): string {
     .replaceAll(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** Longer names are no spelling of a known one. */
+/** Longer names are not compared. */
 const spellingMax = 100;
 
-/** Returns the known name that another parser may take this name for; undefined if there is none, or if it is that name. */
+/** Returns the known name that another parser may take this name for; undefined if there is none, or if the name is known itself. */
 export function knownNameLike(name: string): string | undefined {
   if (name.length > spellingMax || knownNames.has(name)) {
     return undefined;

@@ -1,21 +1,24 @@
-/** Kinds of content in the members of a request. The table of each format says it of every member that is documented, or that clients send. */
+/**
+ * Kinds of content in the members of a request. The table of each format assigns a kind to every member that is documented, or that
+ * clients send.
+ */
 
 export type MemberKind =
   /** A string, number or boolean, or a list of them. */
   | 'text'
-  /** Free-form JSON, which the provider writes into the prompt as it is. Its names have no meaning. */
+  /** Free-form JSON that the provider writes into the prompt unchanged. Its member names have no meaning to the reader. */
   | 'json'
   /** Options in objects and lists, without content. */
   | 'settings'
-  /** Content that only the provider can read, such as reasoning. It has no more tokens than bytes. */
+  /** Content that only the provider can decrypt, such as reasoning. It has at most as many tokens as bytes. */
   | 'encrypted'
   /** Audio, files and other content whose tokens do not follow from its size. */
   | 'blob'
-  /** Names content that is not in the request. */
+  /** The name of content that is not in the request. */
   | 'reference'
   /** Offers a tool that the provider runs (`offered-tools.ts`). */
   | 'tool'
-  /** The address or the data of an image. */
+  /** The URL or the data of an image. */
   | 'image'
   | 'imageSource'
   /** The tools that the request offers. */
@@ -34,15 +37,15 @@ export interface ObjectOf {
   readonly objectOf: MemberTable;
 }
 
-/** The source of a document: data, or content that is written as blocks. */
+/** The source of a document: data, or blocks of content. */
 export interface DocumentOf {
   readonly documentOf: PartsOf;
 }
 
-/** A text, or a list of objects that their type describes. */
+/** A text, or a list of objects. The type of each object selects its table. */
 export interface PartsOf {
   readonly types: ReadonlyMap<string, MemberTable>;
-  /** Objects without a type, if the format has such. */
+  /** The table of objects without a type, if the format has such objects. */
   readonly untyped: MemberTable | undefined;
 }
 

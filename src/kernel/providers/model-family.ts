@@ -1,4 +1,4 @@
-/** Families of models whose members share a tokenizer. */
+/** Groups models that share a tokenizer into families. */
 
 /** Models of OpenAI with an older tokenizer. */
 const isCl100k = /^(gpt-3|gpt-4($|-)|text-embedding)/;

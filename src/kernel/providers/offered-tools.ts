@@ -8,29 +8,29 @@ import { inlineTools } from './inline-tools.ts';
 import { unitOf } from './server-tools.ts';
 
 export interface OfferedTool {
-  /** The type in the request. */
+  /** The `type` member of the tool. */
   readonly type: string;
-  /** The unit of a price that charges for its calls. */
+  /** The unit that prices its calls. */
   readonly unit: string;
   /** The most calls that the request allows; undefined if it sets no maximum. */
   readonly callsMax: number | undefined;
-  /** True if OpenAI and Anthropic charge for its tokens alone. */
+  /** True if OpenAI and Anthropic charge only for the tokens of the tool. */
   readonly isTokensOnly: boolean;
   /** The model that an advisor uses. */
   readonly model: string | undefined;
-  /** True if it runs in a container with more memory than the usual one, which costs up to 64 times as much. */
+  /** True if the container has more memory than usual, which costs up to 64 times as much. */
   readonly isLarge: boolean;
 }
 
 export const noTools: readonly OfferedTool[] = [];
 
-/** Values of `tool_choice` that name no tool of the provider. */
+/** Values of `tool_choice` that do not name a tool of the provider. */
 const plainChoices = new Set<unknown>(['auto', 'none', 'any', 'required', 'tool', 'function', 'custom']);
 
 const tokensOnly =
   /^(mcp|mcp_toolset|mcp_servers|tool_search|web_fetch_\d{8}|tool_search_tool_(regex|bm25)(_\d{8})?)$/;
 
-/** Fields that offer a tool besides `tools`, and the unit of each. */
+/** Members besides `tools` that offer a tool, and the unit of each. */
 const toolFields: Readonly<Record<string, string>> = {
   web_search_options: 'web_search',
   search_parameters: 'web_search',
@@ -69,7 +69,7 @@ export function offeredTools({ tools }: CallFormat, body: Fields): readonly Offe
   return found.length === 0 ? noTools : found;
 }
 
-/** A value that is no list may be read as one plugin. */
+/** Returns the plugins. A provider may read a value that is not a list as one plugin. */
 function pluginsOf({ plugins }: Fields): readonly unknown[] {
   if (plugins == null || plugins === false) {
     return [];
@@ -91,7 +91,7 @@ function addTools(found: OfferedTool[], format: ToolFormat, tools: unknown): voi
   }
 }
 
-/** A choice can only name tools of `tools`; a lenient provider may run another one that it names. */
+/** Adds the tool that `tool_choice` names. By the documentation it must be one of `tools`, but a lenient provider may run others. */
 function addChoice(found: OfferedTool[], format: ToolFormat, choice: Fields): void {
   if (choice.type === 'allowed_tools') {
     const { tools = fieldsOf(choice.allowed_tools).tools } = choice;
@@ -101,7 +101,7 @@ function addChoice(found: OfferedTool[], format: ToolFormat, choice: Fields): vo
     return;
   }
   const unit = unitOf(choice.type);
-  // The tool itself has the maximum of its calls.
+  // A tool in `tools` was added already, with the maximum of its calls.
   const isOffered = found.some((tool) => tool.unit === unit);
   if (
     !plainChoices.has(choice.type) &&
@@ -130,7 +130,7 @@ function hasMoreMemory(container: unknown): boolean {
   return memory != null && memory !== '1g';
 }
 
-/** Providers may read a maximum that is not a whole number as any value. */
+/** Returns the maximum of calls; infinite if it is not a whole number, because providers may read such a maximum as any value. */
 function usesOf(uses: unknown): number | undefined {
   if (uses == null) {
     return undefined;
@@ -140,7 +140,7 @@ function usesOf(uses: unknown): number | undefined {
     : Number.POSITIVE_INFINITY;
 }
 
-/** True if the request has its context compacted: another pass of the whole input, which writes a summary. */
+/** Returns true if the request lets the provider compact its context. A compaction reads the whole input once more and writes a summary. */
 export function requestsCompaction({ context_management: management, compaction, input }: Fields): boolean {
   const edits = Array.isArray(management) ? management : fieldsOf(management).edits;
   return (

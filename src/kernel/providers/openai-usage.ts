@@ -3,7 +3,7 @@ import { type CallUsage, noUsage } from './call-usage.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { countOf, isCount, largerCount, toolCounts } from './usage-counts.ts';
 
-/** Returns the usage of a `usage` object; undefined if a count is missing or no count. */
+/** Returns the usage of a `usage` object; undefined if a count is missing or is not a number. */
 export function openAiUsage(usage: unknown, serviceTier: unknown, hasOutput = true): CallUsage | undefined {
   const fields = fieldsOf(usage);
   const counts = namedCounts(fields, hasOutput);
@@ -18,8 +18,8 @@ interface NamedCounts {
 }
 
 /**
- * Chats and responses name their counts differently. Some providers send the names of the other, or both, of which one is 0. Without output,
- * some send a total alone, as Voyage does.
+ * Returns the counts under the names of chats and of responses. Some providers use the names of the other format, or both with one
+ * of them 0. For embeddings, some, such as Voyage, report only a total.
  */
 function namedCounts(fields: Fields, hasOutput: boolean): NamedCounts {
   const input = largerCount(fields.prompt_tokens, fields.input_tokens);
@@ -36,7 +36,7 @@ function tokenUsage(usage: Fields, counts: NamedCounts): CallUsage {
   const inputTokens = countOf(counts.input);
   const completion = countOf(largerCount(usage.completion_tokens, usage.output_tokens));
   const reasoning = output('reasoning_tokens');
-  // Some leave reasoning out of the output: it is only in the total, or in a detail that is larger than the output.
+  // Some providers do not count reasoning as output: only the total includes it, or the detail for reasoning exceeds the output.
   const generated = reasoning > completion ? completion + reasoning : completion;
   const cached = Math.max(input('cached_tokens'), besides(...cachedNames));
   const written = input(...writtenNames);
@@ -56,12 +56,12 @@ function tokenUsage(usage: Fields, counts: NamedCounts): CallUsage {
   };
 }
 
-/** Beside the other counts: of Mistral, Moonshot and DeepSeek. */
+/** Members for cached tokens beside the other counts, of Mistral, Moonshot and DeepSeek. */
 const cachedNames = ['num_cached_tokens', 'cached_tokens', 'prompt_cache_hit_tokens'] as const;
-/** Of OpenAI and OpenRouter, LiteLLM, and Alibaba. */
+/** Members for tokens that were written to a cache, of OpenAI and OpenRouter, of LiteLLM, and of Alibaba. */
 const writtenNames = ['cache_write_tokens', 'cache_creation_tokens', 'cache_creation_input_tokens'] as const;
 
-/** Returns a function that finds the largest count of these names in these objects. */
+/** Returns a function that finds the largest count under any of the given names in these objects. */
 function countsIn(...objects: readonly unknown[]): (...names: readonly string[]) => number {
   return (...names) => {
     let largest: unknown;
@@ -74,7 +74,7 @@ function countsIn(...objects: readonly unknown[]): (...names: readonly string[])
   };
 }
 
-/** OpenRouter counts tokens that Gemini has written to its cache and read from it in one call as both. They are charged as read. */
+/** OpenRouter reports tokens that Gemini wrote to its cache and read from it in the same call as both. They are charged as read. */
 function withoutOverlap(written: number, cached: number, inputTokens: number): number {
   return cached <= inputTokens && written <= inputTokens ? Math.min(written, inputTokens - cached) : written;
 }

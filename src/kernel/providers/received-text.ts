@@ -1,4 +1,4 @@
-/** Reads the usage of a response that was received as a whole: JSON, or the events of a stream that was not announced as one. */
+/** Reads the usage of a complete response: JSON, or a stream of events that was not announced as one. */
 import type { ResponseFormat } from './call-format.ts';
 import { type CallUsage, hasTokens, modelIn, responseIdOf, type ServerTools } from './call-usage.ts';
 import { type Fields, fieldsOf } from './fields.ts';
@@ -9,7 +9,7 @@ import { boundOfText, dataOf, type OutputBound, type StreamUsage } from './strea
 export interface ReceivedText {
   readonly usage: CallUsage | undefined;
   readonly isFinal: boolean;
-  /** Bound of the output. */
+  /** Upper bound of the output tokens. */
   readonly outputBound: number;
   readonly responseId: string | undefined;
   /** The model that the response names. */
@@ -18,7 +18,7 @@ export interface ReceivedText {
   readonly toolCalls: ServerTools;
 }
 
-/** A stream starts with a field or a comment, maybe after a byte order mark. No JSON does. */
+/** A stream starts with a field or a comment, possibly after a byte order mark. JSON never does. */
 const startOfEvents = /^\ufeff?\s*(?:data|event|id|retry)?:/;
 
 export function receivedOf(
@@ -48,7 +48,7 @@ function ofJson(format: ResponseFormat, answer: Fields, boundOf: OutputBound): R
   return {
     usage,
     isFinal: usage !== undefined,
-    // Only counted if the usage is not known.
+    // The output is only counted if the usage is not known.
     outputBound: usage === undefined || !hasTokens(usage) ? boundOfText(output, boundOf) : 0,
     responseId: responseIdOf(answer),
     servedModel: modelIn(answer),

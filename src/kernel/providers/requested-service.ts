@@ -6,7 +6,7 @@ export interface RequestedService {
   readonly region?: string;
 }
 
-/** The service of most requests. */
+/** The service that requests get if they ask for no other. */
 export const usualService: RequestedService = {};
 
 export function requestedService(tier: unknown, region: unknown): RequestedService {

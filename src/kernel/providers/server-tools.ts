@@ -1,13 +1,13 @@
-/** Tools that a provider runs and charges for by the call. Not every provider counts them in its usage. */
+/** Tools that a provider runs and charges per call. Not every provider counts the calls in its usage. */
 import { type Fields, fieldsOf } from './fields.ts';
 
-/** Numbers of calls by the name of the tool, which is the unit of a price. */
+/** Numbers of calls by tool. The name of the tool is the unit of a price. */
 export type ServerTools = Readonly<Record<string, number>>;
 
-/** Anthropic charges the tokens that it fetches, and nothing besides. */
+/** Anthropic charges only the tokens that this tool fetches. */
 export const freeTool = 'web_fetch';
 
-/** OpenAI's models for chats that search the web once for each call. */
+/** OpenAI's chat models that search the web once in every call. */
 const searchModel = /(?<![a-z0-9])gpt-[\w.]+(-mini)?-search-(preview|api)/i;
 
 const oneSearch: ServerTools = { web_search: 1 };
@@ -16,7 +16,7 @@ export const noServerTools: ServerTools = {};
 const unitName = /^[a-z][a-z0-9_]{0,40}(:[A-Za-z0-9._/-]{1,20})?$/;
 const webSearch = /^web_search(_preview)?(_\d{4}_\d{2}_\d{2}|_\d{8})?$/;
 
-/** Returns the unit of a type: without its date. A type that cannot name a unit has the unit `tool`. */
+/** Returns the unit of a tool type, without its date. A type that cannot be the name of a unit has the unit `tool`. */
 export function unitOf(type: unknown): string {
   if (typeof type !== 'string') {
     return 'tool';
@@ -32,20 +32,20 @@ export function searchesOfModel(model: unknown): ServerTools {
   return typeof model === 'string' && searchModel.test(model) ? oneSearch : noServerTools;
 }
 
-/** Returns the calls that the output of a response (`responses`) shows. */
+/** Returns the searches in the output of a response. */
 export function toolsInOutput(output: unknown): ServerTools {
   const searches = Array.isArray(output) ? output.filter(isSearch).length : 0;
   return searches === 0 ? noServerTools : { web_search: searches };
 }
 
-/** True for a search of the web. Opening a page and finding text in it are calls of the same tool, but free. */
+/** Returns true for a web search that is charged. Opening a page and finding text in it are free calls of the same tool. */
 export function isSearch(item: unknown): boolean {
   const { type, status, action } = fieldsOf(item);
   const { type: actionType = 'search' } = fieldsOf(action);
   return type === 'web_search_call' && status !== 'failed' && actionType === 'search';
 }
 
-/** Items of a response that are calls of tools which the client runs. A shell may be either; the request says which. */
+/** Types of the items of a response that are calls of client-run tools. A shell call may be either; the request decides. */
 const clientCalls = new Set([
   'function_call',
   'custom_tool_call',
@@ -53,13 +53,13 @@ const clientCalls = new Set([
   'local_shell_call',
   'apply_patch_call',
 ]);
-/** The names of Anthropic's calls of one tool. */
+/** Anthropic has several names for calls of one tool. */
 const unitsOfCalls: ReadonlyMap<string, string> = new Map([
   ['bash_code_execution', 'code_execution'],
   ['text_editor_code_execution', 'code_execution'],
 ]);
 
-/** Returns the unit of the tool that an item of a response, or a block of a message, is a call of; undefined if it is none. */
+/** Returns the unit of the provider-run tool that an item or block calls; undefined if it is not such a call. */
 export function calledTool({ type, name, status, action }: Fields): string | undefined {
   if (typeof type !== 'string') {
     return undefined;
@@ -78,7 +78,7 @@ export function calledTool({ type, name, status, action }: Fields): string | und
     : undefined;
 }
 
-/** The tool may be named like a member that every object has, such as `constructor`. */
+/** Returns the number of calls of a tool. Its name may equal an inherited property, such as `constructor`. */
 export function countedCalls(tools: ServerTools, name: string): number {
   return Object.hasOwn(tools, name) ? (tools[name] as number) : 0;
 }
@@ -100,7 +100,7 @@ export function mostCalls(one: ServerTools, other: ServerTools): ServerTools {
   return withServerTools({ serverTools: one }, other).serverTools;
 }
 
-/** Returns the usage with at least these calls of tools. */
+/** Returns the usage with at least the seen calls of each tool. */
 export function withServerTools<Usage extends { readonly serverTools: ServerTools }>(
   usage: Usage,
   seen: ServerTools,

@@ -5,7 +5,7 @@ export interface ShownError {
   readonly code: string;
   readonly message: string;
   readonly details: object;
-  /** Follows the message. */
+  /** Text that follows the message. */
   readonly explanation?: string | undefined;
 }
 
@@ -19,7 +19,10 @@ export function shownError(error: ShownError): ShownError {
   return { status: error.status, code, details, message, explanation };
 }
 
-/** Only a rate, an outage and a call in progress clear by waiting for a short time. A denied limit does not clear by a retry at all. */
+/**
+ * Returns the headers that control the retries of SDKs. Rates, outages and calls in progress clear after a short wait. A denial by
+ * another limit does not clear by retrying.
+ */
 export function retryHeaders({ status, code, details }: ShownError): Record<string, string> {
   const { retry_after_seconds: seconds } = details as { retry_after_seconds?: number };
   if (code === 'rate_limited' && seconds !== undefined) {
@@ -31,7 +34,7 @@ export function retryHeaders({ status, code, details }: ShownError): Record<stri
   return status === 502 || status === 504 ? {} : { 'x-should-retry': 'false' };
 }
 
-/** Returns the time at which the limit that denied the call resets; undefined if it has none. */
+/** Returns the time at which the limit that denied the call resets; undefined if the limit never resets. */
 export function resetTimeOf({ details }: ShownError): string | undefined {
   const times = details as { resets_at?: unknown; period_end?: unknown; window_end?: unknown };
   const time = times.resets_at ?? times.period_end ?? times.window_end;

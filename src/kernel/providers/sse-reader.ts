@@ -1,6 +1,6 @@
 /**
- * Splits a stream of server-sent events into events, whatever the boundaries of its chunks. Each event keeps its bytes, so
- * that events can be forwarded unchanged or left out. Line breaks are LF, CRLF or CR, as in the HTML standard.
+ * Splits a stream of server-sent events into events, whatever the boundaries of its chunks are. Each event keeps its bytes, so that
+ * it can be forwarded unchanged or dropped. Line breaks are LF, CRLF or CR, as in the HTML standard.
  */
 export interface SseEvent<Bytes extends Uint8Array = Uint8Array> {
   /** The bytes of the event, including the empty line that ends it. */
@@ -17,7 +17,7 @@ const cr = 0x0d;
 /** Longer events are not read, only passed on. No known provider sends such events. */
 const defaultEventBytesMax = 33_554_432;
 
-/** The operations on bytes of a runtime: those of Node's `Buffer` are the fastest, and not every runtime has it. */
+/** Byte operations, which the runtime provides. Those of Node's `Buffer` are the fastest, but not every runtime has `Buffer`. */
 export interface ByteOperations<Bytes extends Uint8Array> {
   concat(parts: readonly Bytes[]): Bytes;
   decode(bytes: Bytes): string;
@@ -33,7 +33,7 @@ export class SseReader<Bytes extends Uint8Array> {
   #isLineStart = true;
   /** True if the last byte was a CR: a following LF belongs to it. */
   #afterCr = false;
-  /** True if the pending event has ended, and only an LF of its last line break may follow. */
+  /** True if the pending event has ended, except that an LF of its last line break may still follow. */
   #endsWithCr = false;
   #isOverlong = false;
 
@@ -52,7 +52,7 @@ export class SseReader<Bytes extends Uint8Array> {
     return this.#pendingBytes === 0 && !this.#afterCr && !this.#isOverlong;
   }
 
-  /** Returns the events that are complete with this chunk. */
+  /** Returns the events that this chunk completes. */
   push(chunk: Bytes): SseEvent<Bytes>[] {
     if (this.#isOverlong) {
       return [];
@@ -91,7 +91,7 @@ export class SseReader<Bytes extends Uint8Array> {
     return events;
   }
 
-  /** Returns the bytes that belong to no complete event. Called at the end of the stream. */
+  /** Returns the bytes of the incomplete event at the end of the stream. */
   rest(): Bytes {
     const rest = this.#operations.concat(this.#pending);
     this.#pending = [];
@@ -122,13 +122,13 @@ export function withoutMark(text: string): string {
   return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
-/** `text`: the bytes as text. */
+/** Parses an event. `text` is the decoded `raw`. */
 export function eventOf<Bytes extends Uint8Array>(raw: Bytes, text: string): SseEvent<Bytes> {
   let type = '';
   let data: string | undefined;
   for (const line of withoutMark(text).split(/\r\n|\r|\n/)) {
     if (line.startsWith('{')) {
-      // A line of JSON without the name of a field, which clients may ignore. It may have usage and output.
+      // A line of JSON without a field name, which the standard ignores. It may contain usage and output.
       data = data === undefined ? line : `${data}\n${line}`;
       continue;
     }

@@ -9,15 +9,15 @@ import { hidesReasoning } from './visible-output.ts';
 export type OutputBound = (text: string) => number;
 
 export interface StreamUsage {
-  /** Reads the data of one event. Returns true if it is the chunk that only reports usage, which `include_usage` adds. */
+  /** Reads the data of one event. Returns true if it is the usage-only chunk that `include_usage` adds. */
   read(event: Fields): boolean;
-  /** Adds output of an event that repeats one that was read, with another text. */
+  /** Adds the output of an event that was not parsed, because it differs from an earlier event only in its text. */
   addOutput(bound: number): void;
-  /** Notes that a part of the response could not be read: it may have any output, and a larger usage. */
+  /** Notes that a part of the response could not be read. That part may contain any output and a larger usage. */
   markUnread(): void;
-  /** The usage that was reported; undefined if none was. Before the end it may be a part. */
+  /** Returns the reported usage; undefined if none was reported. Before the end of the stream it may be partial. */
   usage(): CallUsage | undefined;
-  /** Calls of tools that were seen, and that `usage` may not report yet. */
+  /** Calls of tools that were seen, but may be missing in `usage`. */
   readonly serverTools: ServerTools;
   /** All calls of tools of the provider that were seen, by unit. */
   readonly toolCalls: ServerTools;
@@ -31,9 +31,9 @@ export interface StreamUsage {
   readonly responseId: string | undefined;
   /** The model that the response names; undefined if it has named none yet. */
   readonly servedModel: string | undefined;
-  /** An upper bound of the tokens in the output so far that can be seen. */
+  /** An upper bound of the tokens in the visible output so far. */
   readonly outputBound: number;
-  /** True if the response names a model that does not show its reasoning, whatever name the request has used for it. */
+  /** True if the response names a model that hides its reasoning, even if the request called it by another name. */
   readonly isReasoningHidden: boolean;
 }
 
@@ -42,7 +42,7 @@ const noData: Fields = {};
 /** The data of the event that ends a chat. */
 export const doneMarker: Fields = {};
 
-/** Returns the fields of the data of an event; as a text if it is no JSON. */
+/** Returns the parsed data of an event; as a text if it is not JSON. */
 export function dataOf({ data }: Pick<SseEvent, 'data'>): Fields {
   if (data === '') {
     return noData;
@@ -68,7 +68,7 @@ export abstract class StreamReader implements StreamUsage {
   servedModel: string | undefined;
   protected readonly boundOf: OutputBound;
   #bound = 0;
-  /** The output that was received when usage was reported last. */
+  /** The bound of the output at the time of the last reported usage. */
   #reportedBound = 0;
 
   constructor(boundOf: OutputBound) {
@@ -104,7 +104,7 @@ export abstract class StreamReader implements StreamUsage {
     this.#reportedBound = this.#bound;
   }
 
-  /** True if nothing followed the reported usage: usage before more output is not that of the whole response. */
+  /** True if no output followed the reported usage. Otherwise the usage is not that of the whole response. */
   protected get isReportCurrent(): boolean {
     return !this.isUnread && this.#bound === this.#reportedBound;
   }
@@ -122,8 +122,8 @@ export abstract class StreamReader implements StreamUsage {
 }
 
 /**
- * Counts of a stream are cumulative: a report with fewer tokens than an earlier one does not replace it, and no count of it is lost. Some
- * providers report input and output in different events.
+ * Merges two usage reports of one stream. Counts are cumulative, so a smaller report does not replace a larger one, and each count
+ * keeps its maximum. Some providers report input and output in different events.
  */
 export function largerUsage(reported: CallUsage, before: CallUsage | undefined): CallUsage {
   if (before === undefined) {
@@ -144,7 +144,7 @@ function tokensOf({ inputTokens, outputTokens }: CallUsage): number {
   return inputTokens + outputTokens;
 }
 
-/** Members whose short values are words of the format, and not output. */
+/** Members whose short values are keywords of the format, not output. */
 const formatMembers = new Set([
   'type',
   'role',
@@ -156,10 +156,10 @@ const formatMembers = new Set([
 ]);
 const formatWordMax = 80;
 
-/** Returns the bound of all text in a value, at any depth: text, reasoning, names and arguments of tools. */
+/** Returns the bound of all text in a value at any depth: text, reasoning, names and arguments of tools. */
 export function boundOfText(value: unknown, boundOf: OutputBound): number {
   let bound = typeof value === 'string' ? boundOf(value) : 0;
-  // Not recursive: a provider may nest values deeper than calls can be.
+  // Not recursive: a provider may nest values deeper than the call stack allows.
   const left: unknown[] = [value];
   while (left.length > 0) {
     const one = left.pop();

@@ -3,10 +3,10 @@
 import type { Fields } from './fields.ts';
 import { freeTool, type ServerTools } from './server-tools.ts';
 
-/** No run has more tokens. A larger count is an error of the provider. */
+/** No run has more tokens than this. A larger count is an error of the provider. */
 const countMax = 1_000_000_000_000;
 
-/** True for a number of tokens or calls, also one that is written as a text. */
+/** Returns true for a count of tokens or calls, also if it is written as a string. */
 export function isCount(value: unknown): boolean {
   return numberOf(value) !== undefined;
 }
@@ -26,7 +26,7 @@ export function largerCount(one: unknown, other: unknown): unknown {
   return isCount(other) && countOf(other) > countOf(one) ? other : (one ?? other);
 }
 
-/** The name of a unit of a run. Another one has no price, and may be a text that cannot be stored. */
+/** Tool names that can be a unit of a run. Any other name has no price, and may not be storable. */
 const toolName = /^[a-z][a-z0-9_]{0,63}$/;
 
 export function toolCounts(tools: Fields): ServerTools {

@@ -97,7 +97,7 @@ export const chatMembers: FormatMembers = {
     mcp_servers: 'tool',
     container: 'tool',
     cached_content: 'reference',
-    // A template may repeat what it writes, and these settings make images larger.
+    // Unseen input: a template may repeat what it is given, and processor settings may make images larger.
     chat_template: 'reference',
     mm_processor_kwargs: 'reference',
     data_sources: 'reference',

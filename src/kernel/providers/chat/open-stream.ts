@@ -5,7 +5,7 @@ import type { OpenStream, StreamedCall } from '../open-stream.ts';
 import { doneMarker } from '../stream-usage.ts';
 import { unnamedEvent } from '../write-event.ts';
 
-/** SDKs take these from the last chunk, so the chunks of the gateway repeat them. */
+/** SDKs read these members from the last chunk, so the chunks that the gateway writes repeat them. */
 const repeatedFields = ['id', 'object', 'created', 'model', 'system_fingerprint', 'service_tier'] as const;
 const done = 'data: [DONE]\n\n';
 

@@ -13,7 +13,7 @@ export class ChatStream extends StreamReader {
   readonly #choices: number;
   readonly #ended = new Set<unknown>();
   #isOutputEnded = false;
-  /** False while the stream has another form, whose text may all be output. */
+  /** True once a chunk had choices. A stream without choices has another form, and all of its text may be output. */
   #hasChoices = false;
   #usage: CallUsage | undefined;
   #serviceTier: unknown;
@@ -32,7 +32,7 @@ export class ChatStream extends StreamReader {
     this.#isOutputEnded ||= chunk === doneMarker;
     // Some providers name the tier in the first chunk only.
     this.#serviceTier = chunk.service_tier ?? this.#serviceTier;
-    // Groq repeats the usage in a member of its own, which it sends unasked.
+    // Groq sends the usage also in `x_groq`, even if the request did not ask for it.
     const usage = chunk.usage ?? (chunk.x_groq == null ? undefined : fieldsOf(chunk.x_groq).usage);
     const reported = usage == null ? undefined : openAiUsage(usage, this.#serviceTier);
     const choices = Array.isArray(chunk.choices) ? chunk.choices : [];

@@ -44,7 +44,7 @@ export const embeddings: CallFormat = {
   },
   response: {
     isStored: false,
-    // Its usage has the names of a chat.
+    // The usage has the same member names as that of a chat.
     isResponse: () => false,
     usageOf(answer) {
       const { usage, service_tier: tier } = fieldsOf(answer);

@@ -1,4 +1,4 @@
-/** A streamed message of Anthropic: blocks of content, then `message_delta` with the reason of the stop, then `message_stop`. */
+/** A streamed message of Anthropic: content blocks, then `message_delta` with the stop reason, then `message_stop`. */
 import type { OpenStream } from '../open-stream.ts';
 import { namedEvent } from '../write-event.ts';
 

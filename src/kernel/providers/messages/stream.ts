@@ -56,7 +56,7 @@ export class MessagesStream extends StreamReader {
     this.#hasInput ||= isCount(fieldsOf(usage).input_tokens);
   }
 
-  /** Counts without the input are no usage: the input would be free. */
+  /** Returns undefined until the input was counted, because the input would be free otherwise. */
   usage(): CallUsage | undefined {
     return this.#counts && this.#hasInput ? usageOfCounts(this.#counts) : undefined;
   }

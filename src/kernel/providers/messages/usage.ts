@@ -4,7 +4,7 @@ import { type Fields, fieldsOf } from '../fields.ts';
 import type { ServerTools } from '../server-tools.ts';
 import { countOf, isCount, toolCounts } from '../usage-counts.ts';
 
-/** Returns the usage of a `usage` object; undefined if a count is missing or no count. */
+/** Returns the usage of a `usage` object; undefined if a count is missing or is not a number. */
 export function messagesUsage(usage: unknown): CallUsage | undefined {
   const fields = fieldsOf(usage);
   return isCount(fields.input_tokens) && isCount(fields.output_tokens)
@@ -25,9 +25,9 @@ interface OtherIteration extends MessagesTokens {
   readonly isAdvisor: boolean;
 }
 
-/** The counts of Anthropic's usage, as far as they were reported. Those of a stream are cumulative. */
+/** The counts of Anthropic's usage that were reported so far. Those of a stream are cumulative. */
 export interface MessagesCounts extends MessagesTokens {
-  /** Iterations that the other counts leave out. */
+  /** Iterations that the counts above do not include. */
   readonly others: readonly OtherIteration[];
   readonly serverTools: ServerTools;
   readonly serviceTier: string | null;
@@ -51,8 +51,9 @@ const noCounts: MessagesCounts = {
 };
 
 /**
- * Returns the counts with those that `usage` reports. A count that it leaves out, or that is smaller, keeps its value. A report with
- * iterations is complete: the start of a stream has the counts of its first one, which may be a compaction.
+ * Returns the earlier counts updated by a report. A count that the report leaves out, or that is smaller there, keeps its value. A
+ * report with iterations replaces the earlier counts: the start of a stream has those of the first iteration, which may be a
+ * compaction.
  */
 export function messagesCounts(usage: unknown, before: MessagesCounts = noCounts): MessagesCounts {
   const fields = fieldsOf(usage);
@@ -92,7 +93,10 @@ function iterationsIn({ iterations }: Fields): readonly Fields[] | undefined {
   return Array.isArray(iterations) && iterations.length > 0 ? iterations.map(fieldsOf) : undefined;
 }
 
-/** Only iterations of the model itself are in the other counts. Compactions of the context and advisors are charged besides. */
+/**
+ * Only iterations of the model itself are included in the total counts. Compactions of the context and advisors are charged in
+ * addition.
+ */
 function isOwn({ type }: Fields): boolean {
   return type === 'message';
 }
@@ -118,7 +122,7 @@ function othersIn(iterations: readonly Fields[]): OtherIteration[] {
     .map((one) => ({ isAdvisor: one.type === 'advisor_message', ...tokenCounts(one, noTokens) }));
 }
 
-/** Anthropic's `input_tokens` leaves cached tokens out; that of a run includes them. */
+/** Converts the counts. Anthropic's `input_tokens` excludes cached tokens; that of a run includes them. */
 export function usageOfCounts(counts: MessagesCounts): CallUsage {
   const { serverTools, serviceTier, region } = counts;
   const all = counts.others.reduce(addTokens, counts);

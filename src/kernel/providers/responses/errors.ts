@@ -1,4 +1,4 @@
-/** Errors of the Responses API. Codex shows one answer to a denial properly, and does not repeat the request after it. */
+/** Errors of the Responses API. Codex needs a special answer to a denial: it shows that one properly and does not retry. */
 import type { ErrorFormat } from '../call-format.ts';
 import { openAiErrors } from '../openai-errors.ts';
 import { messageOf, resetTimeOf, type ShownError } from '../shown-error.ts';

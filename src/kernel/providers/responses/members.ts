@@ -40,7 +40,7 @@ const message = members('type role id status phase', { content });
 const item = (texts: string, others: Parameters<typeof members>[1] = {}): MemberTable =>
   members(`id call_id status ${texts}`, { caller: 'settings', ...others });
 
-/** An item of another type, or with an id alone, names what the provider has stored. */
+/** An item of another type, or an item with only an id, refers to content that the provider has stored. */
 const items = parts(
   {
     message,

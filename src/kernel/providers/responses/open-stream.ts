@@ -15,10 +15,10 @@ export function createOpenResponse({ mayTruncate }: Pick<StreamedCall, 'mayTrunc
   let sequence = -1;
   let isOutputEnded = false;
   let response: Fields = {};
-  /** By output index. */
+  /** Items by output index. */
   const items = new Map<number, Item>();
   const openItems = new Set<number>();
-  /** Parts without their last event, as `output index/content index`. */
+  /** Keys of parts whose last event has not arrived, as `output index/content index`. */
   const openParts = new Set<string>();
   const openTexts = new Set<string>();
 
@@ -72,7 +72,7 @@ export function createOpenResponse({ mayTruncate }: Pick<StreamedCall, 'mayTrunc
     }
   }
 
-  /** Ends an open item. A call of a tool gets no event of its own: clients would run it with a part of its arguments. */
+  /** Ends an open item. A tool call gets no event, because clients would run it with incomplete arguments. */
   function itemEnd(index: number): string {
     const item = items.get(index) as Item;
     item.status = 'incomplete';
@@ -122,7 +122,7 @@ export function createOpenResponse({ mayTruncate }: Pick<StreamedCall, 'mayTrunc
       };
       return itemEnds + event('response.incomplete', { response: incomplete });
     },
-    // The reference documents the flat fields, OpenAI sends the object, and SDKs raise an exception only for the object.
+    // The reference documents the flat fields, but OpenAI sends the object, and SDKs raise an exception only for the object.
     failed: (message, code) => {
       const error = { code, message, param: null };
       return event('error', { ...error, error: { type: 'api_error', ...error } });
@@ -130,7 +130,7 @@ export function createOpenResponse({ mayTruncate }: Pick<StreamedCall, 'mayTrunc
   };
 }
 
-/** Returns the parts of a message, which may be extended. */
+/** Returns the content parts of a message as a list that can be appended to. */
 function partsOf(item: Item | undefined): Item[] {
   if (item === undefined) {
     return [];

@@ -9,7 +9,10 @@ const ends = new Set(['response.completed', 'response.incomplete', 'response.fai
 
 export class ResponsesStream extends StreamReader {
   #usage: CallUsage | undefined;
-  /** Positions of the items that deltas show; the others are shown as a whole. Undefined of deltas that name none. */
+  /**
+   * Output indexes of the items whose output arrived as deltas; other items arrive as a whole. Contains undefined if a delta named
+   * no index.
+   */
   readonly #streamed = new Set<unknown>();
 
   read(event: Fields): boolean {
@@ -53,7 +56,7 @@ export class ResponsesStream extends StreamReader {
     return this.#streamed.has(position) || this.#streamed.has(undefined);
   }
 
-  /** Results of tools are no output of the model. */
+  /** Adds the output of whole items. Results of tools are not output of the model. */
   #addWhole(items: readonly unknown[]): void {
     for (const item of items) {
       if (calledTool(fieldsOf(item)) === undefined) {
