@@ -1,5 +1,4 @@
 /** `POST /v1/edge/decision`: decides whether a model call is allowed, and holds its cost. */
-
 import { invalidFields } from '../contract/api-error.ts';
 import type { OrgLimits } from '../kernel/limits.ts';
 import type { CalledAt } from '../kernel/model-hosts.ts';
@@ -75,7 +74,6 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
         'under `/v1/decisions/{decision_id}`.',
       access: { kind: 'org', scope: 'edge:decide', role: 'member' },
       body: DecisionBody,
-      success: 200,
       response: Verdict,
       errors: ['budget_exceeded', 'quota_exhausted', 'spend_cap_exceeded', 'rate_limited'],
       async handler({ body: stated, caller, now, requestIdentity }, idempotencyKey) {

@@ -5,7 +5,7 @@ import type { Caller } from '../../../platform/http/routes/access.ts';
 import { checkMayGrant } from '../../../platform/http/routes/granting.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import { lockOrg } from '../orgs/index.ts';
 import { newAttribution } from './attribution.ts';
 import { type Minting, mintKey, patchKey, revokeKey, rotateKey, viewKey } from './keys.ts';
@@ -20,7 +20,6 @@ export interface KeyDependencies extends Minting {
 const operator = { kind: 'operator' } as const;
 const reader = { kind: 'org', scope: 'keys:read', role: 'viewer' } as const;
 const admin = { kind: 'org', scope: 'keys:write', role: 'admin' } as const;
-const nothing = closed({});
 
 export function keyRoutes(deps: KeyDependencies): Route[] {
   return [...orgKeyRoutes(deps), ...operatorKeyRoutes(deps)];
@@ -89,7 +88,6 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
         'scopes cannot be changed. A key with locked values can only change keys that have the same values, locked.',
       access: admin,
       body: PatchKey,
-      success: 200,
       response: KeyView,
       errors: ['conflict'],
       async handler({ params, body, caller, now }, tx) {
@@ -104,8 +102,6 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       summary: 'Revoke a key',
       description: 'Requests with the key return 410 `gone` from then on. Revoking it again has no effect.',
       access: admin,
-      success: 204,
-      response: nothing,
       async handler({ params, caller, now }, tx) {
         return revoked(await revokeKey(tx, now, caller, { orgId: params.id, keyId: params.key_id }), now);
       },
@@ -121,7 +117,6 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       access: admin,
       body: RotateKey,
       bodyOptional: true,
-      success: 200,
       response: MintedKey,
       errors: ['conflict'],
       async handler({ params, body, caller, now }, tx) {
@@ -177,8 +172,6 @@ function operatorKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       path: '/v1/admin/keys/{key_id}',
       summary: 'Revoke an operator key',
       access: operator,
-      success: 204,
-      response: nothing,
       async handler({ params, caller, now }, tx) {
         return revoked(await revokeKey(tx, now, caller, { orgId: null, keyId: params.key_id }), now);
       },
@@ -191,7 +184,6 @@ function operatorKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       access: operator,
       body: RotateKey,
       bodyOptional: true,
-      success: 200,
       response: MintedKey,
       errors: ['conflict'],
       async handler({ params, body, caller, now }, tx) {

@@ -4,7 +4,7 @@ import { checkMayGrantMembership } from '../../../platform/http/routes/granting.
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { MemberLinks } from './links.ts';
 import type { MemberMails } from './mails.ts';
@@ -80,7 +80,6 @@ export function memberRoutes({ db, ids, links, mails }: MemberDependencies): Rou
         needsEveryScope,
       access: owner,
       body: PatchMember,
-      success: 200,
       response: MemberView,
       errors: ['conflict'],
       async handler({ params, body, caller, now }, tx) {
@@ -98,8 +97,6 @@ export function memberRoutes({ db, ids, links, mails }: MemberDependencies): Rou
         "Ends the member's sessions immediately. Signing in by SSO does not restore the member; a new invitation " +
         'does. The last owner cannot be removed (`conflict`).',
       access: owner,
-      success: 204,
-      response: closed({}),
       errors: ['conflict'],
       async handler({ params, now }, tx) {
         const change = await removeMember(tx, now, { orgId: params.id, memberId: params.member_id });
@@ -116,7 +113,6 @@ export function memberRoutes({ db, ids, links, mails }: MemberDependencies): Rou
         'replaces the previous one. ' +
         needsEveryScope,
       access: owner,
-      success: 200,
       response: InvitedMember,
       async handler({ params, caller, now }, tx) {
         const id = { orgId: params.id, memberId: params.member_id };

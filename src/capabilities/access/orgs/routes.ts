@@ -4,7 +4,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { clearAllowList, putAllowList } from './ip-allow-list.ts';
 import { createOrg, type OrgChange, patchOrg, reinstateOrg, suspendOrg, viewOrg } from './orgs.ts';
@@ -75,7 +75,6 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
       summary: 'Update an organization as an operator',
       access: operator,
       body: PatchOrg,
-      success: 200,
       response: OrgView,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
@@ -91,7 +90,6 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
       access: operator,
       body: SuspendOrg,
       bodyOptional: true,
-      success: 200,
       response: OrgView,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
@@ -104,7 +102,6 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
       path: '/v1/admin/orgs/{org_id}/reinstate',
       summary: 'Reinstate a suspended organization',
       access: operator,
-      success: 200,
       response: OrgView,
       errors: ['conflict'],
       async handler({ params, now }, tx) {
@@ -126,7 +123,6 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
       summary: "Update the caller's organization",
       access: owner,
       body: PatchOwnOrg,
-      success: 200,
       response: OrgView,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
@@ -152,7 +148,6 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
       access: owner,
       body: PutIpAllowList,
       bodyLimitBytes: bodyLimits.lists,
-      success: 200,
       response: IpAllowListView,
       errors: ['conflict'],
       async handler({ params, body, now, address }, tx) {
@@ -174,8 +169,6 @@ export function orgRoutes({ db, ids }: OrgDependencies): Route[] {
       description:
         'For an organization that has locked itself out. Afterwards requests from any address are allowed.',
       access: operator,
-      success: 204,
-      response: closed({}),
       async handler({ params, now }, tx) {
         const { before, after } = await clearAllowList(tx, now, params.org_id);
         return { body: {}, changes: [allowListChange(before, after)] };

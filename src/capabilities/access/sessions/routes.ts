@@ -2,7 +2,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import { ownOnly, revokeSession } from './ending.ts';
 import { listSessions } from './queries.ts';
 import { SessionFilters, SessionView } from './schema.ts';
@@ -17,7 +17,6 @@ const operator = { kind: 'operator' } as const;
 const reader = { kind: 'org', scope: 'org:read', role: 'viewer' } as const;
 /** Callers of every role can end their own sessions; the handler checks whether they can end others. */
 const writer = { kind: 'org', scope: 'org:write', role: 'viewer' } as const;
-const nothing = closed({});
 
 export function sessionRoutes({ db, sessions }: SessionRouteDependencies): Route[] {
   async function sessionPage(caller: Caller, query: SessionFilters, now: Date) {
@@ -46,8 +45,6 @@ export function sessionRoutes({ db, sessions }: SessionRouteDependencies): Route
         'Callers can end their own sessions, and admins any session of the organization. Requests with its cookie ' +
         'return 401 `session_revoked` from then on. Ending it again has no effect.',
       access: writer,
-      success: 204,
-      response: nothing,
       async handler({ params, caller, now }, tx) {
         return { body: {}, changes: await revokeSession(tx, sessions, now, caller, params.session_id) };
       },
@@ -67,8 +64,6 @@ export function sessionRoutes({ db, sessions }: SessionRouteDependencies): Route
       path: '/v1/admin/sessions/{session_id}',
       summary: 'End a console session of an operator',
       access: operator,
-      success: 204,
-      response: nothing,
       async handler({ params, caller, now }, tx) {
         return { body: {}, changes: await revokeSession(tx, sessions, now, caller, params.session_id) };
       },

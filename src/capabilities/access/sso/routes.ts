@@ -4,7 +4,6 @@ import type { Caller } from '../../../platform/http/routes/access.ts';
 import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg, lockOrg, type OrgRow } from '../orgs/index.ts';
@@ -52,7 +51,6 @@ export function ssoRoutes({
       access: owner,
       body: PutSso,
       bodyLimitBytes: bodyLimits.lists,
-      success: 200,
       response: SsoView,
       async handler({ params, body, caller, now }, tx) {
         checkMaySetSignIn(caller);
@@ -88,8 +86,6 @@ export function ssoRoutes({
         'Members stay, and sign in by links until there is another identity provider. Sessions that were opened ' +
         `through this one end, except the caller's. ${needsEveryScope}`,
       access: owner,
-      success: 204,
-      response: closed({}),
       async handler({ params, caller, now }, tx) {
         checkMaySetSignIn(caller);
         const org = found(await lockOrg(tx, params.id));

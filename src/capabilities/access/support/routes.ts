@@ -3,7 +3,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import {
   createGrant,
@@ -36,7 +36,6 @@ const operator = { kind: 'operator' } as const;
 const reader = { kind: 'org', scope: 'org:read', role: 'viewer' } as const;
 const admin = { kind: 'org', scope: 'org:write', role: 'admin' } as const;
 const owner = { kind: 'org', scope: 'org:write', role: 'owner' } as const;
-const nothing = closed({});
 
 export function supportRoutes(deps: SupportDependencies): Route[] {
   return [...operatorRoutes(deps), ...orgRoutes(deps)];
@@ -110,8 +109,6 @@ function operatorRoutes({ db, ids }: SupportDependencies): Route[] {
       summary: 'Revoke a support grant',
       description: 'Its sessions return 410 `gone` from then on. Revoking it again has no effect.',
       access: operator,
-      success: 204,
-      response: nothing,
       async handler(call, tx) {
         const move = await revokeGrant(tx, ids, call, { orgId: null, grantId: call.params.grant_id });
         return {
@@ -152,7 +149,6 @@ function orgRoutes({ db, ids }: SupportDependencies): Route[] {
       description: 'Forbidding support access revokes every open grant immediately.',
       access: owner,
       body: SettingsView,
-      success: 200,
       response: SettingsView,
       async handler(call, tx) {
         const { before, revoked } = await putSettings(tx, ids, call, call.params.id, call.body);
@@ -179,8 +175,6 @@ function orgRoutes({ db, ids }: SupportDependencies): Route[] {
       path: '/v1/orgs/{id}/support-access/grants/{grant_id}',
       summary: 'Revoke a support grant for your organization',
       access: admin,
-      success: 204,
-      response: nothing,
       async handler(call, tx) {
         const { id: orgId, grant_id: grantId } = call.params;
         const move = await revokeGrant(tx, ids, call, { orgId, grantId });
@@ -202,7 +196,6 @@ function decision(verb: 'approve' | 'deny', ids: Ids): Route {
     summary: approved ? 'Approve a support grant' : 'Deny a support grant',
     description: 'Returns `conflict` if the grant is not pending.',
     access: admin,
-    success: 200,
     response: GrantView,
     errors: ['conflict'],
     async handler(call, tx) {

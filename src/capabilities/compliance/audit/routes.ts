@@ -157,7 +157,6 @@ function signingKeyRoutes({ db, signer }: AuditDependencies): Route[] {
         'half stays published, and its signatures stay valid. Stored keys that cannot be read are dropped; the ' +
         'audit entry lists their numbers (`dropped_keys`). Returns `conflict` after 100 keys.',
       access: operator,
-      success: 200,
       response: SigningKeyView,
       errors: ['conflict'],
       async handler({ caller, now }, tx) {

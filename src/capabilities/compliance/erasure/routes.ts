@@ -6,7 +6,7 @@ import {
   type Route,
   read,
 } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Log } from '../../../platform/log.ts';
 import {
   type ErasureDependencies,
@@ -41,8 +41,6 @@ export function erasureRoutes(deps: ErasureRouteDependencies): Route[] {
         'rest is erased in the background: `…/customer-erasures` shows when it is done. Returns `conflict` ' +
         'while the organization is under legal hold.',
       access: admin,
-      success: 204,
-      response: closed({}),
       errors: ['conflict'],
       async handler(call, storeResponse) {
         const { params, now } = call;

@@ -31,7 +31,6 @@ export function keyRotationRoutes(deps: KeyRotationDependencies): Route[] {
       access: { kind: 'operator' },
       body: RotateSecrets,
       bodyOptional: true,
-      success: 200,
       response: RotationStepView,
       errors: ['conflict'],
       async handler(call, storeResponse) {

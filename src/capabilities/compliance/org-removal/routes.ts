@@ -2,7 +2,6 @@ import { apiError, found } from '../../../contract/api-error.ts';
 import { notifyLimitsChanged } from '../../../ledger/limits/change-notifications.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, write } from '../../../platform/http/routes/route.ts';
-import { closed } from '../../../platform/http/routes/schemas.ts';
 import { revokeKeysOf } from '../../access/keys/index.ts';
 import { holdSlug, lockOrg, orgChanged, touchDirectory, viewOrg } from '../../access/orgs/index.ts';
 import { findPolicy } from '../retention/index.ts';
@@ -19,8 +18,6 @@ export function orgRemovalRoutes(): Route[] {
         'The organization must be suspended and not under legal hold; otherwise this returns `conflict`. Its keys ' +
         'return 410 `gone` from then on, and its data is deleted in the background. This cannot be undone.',
       access: { kind: 'operator' },
-      success: 204,
-      response: closed({}),
       errors: ['conflict'],
       async handler({ params, now }, tx) {
         const org = found(await lockOrg(tx, params.org_id));

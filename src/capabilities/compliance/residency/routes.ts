@@ -29,7 +29,6 @@ export function residencyRoutes({ db }: { readonly db: Database }): Route[] {
         'region serves the organization. No data is moved.',
       access: operator,
       body: PutResidency,
-      success: 200,
       response: ResidencyView,
       async handler({ params, body, now }, tx) {
         const { before, after } = await changeOrg(tx, params.org_id, now, () => ({

@@ -48,7 +48,6 @@ function orgRoutes({ db }: RetentionDependencies): Route[] {
         'and limits stay correct.',
       access: owner,
       body: PutRetentionPolicy,
-      success: 200,
       response: RetentionPolicyView,
       async handler({ params, body, now }, tx) {
         const { progress, ...views } = await putPolicy(tx, params.id, body, now);
@@ -90,7 +89,6 @@ function operatorRoutes({ db }: RetentionDependencies): Route[] {
       description: 'If omitted, the log is kept for ever. Deletions are recorded in the log itself.',
       access: operator,
       body: PutOperatorsRetention,
-      success: 200,
       response: OperatorsRetentionView,
       async handler({ caller, body, now }, tx) {
         const { before, after, progress } = await putPolicy(tx, caller.tenantId, body, now);

@@ -47,7 +47,6 @@ export function approvalRoutes({ db }: { readonly db: Database }): Route[] {
       access: approver,
       body: Approve,
       bodyOptional: true,
-      success: 200,
       response: ApprovalView,
       errors: ['conflict'],
       async handler({ params, body, caller, now }, tx) {
@@ -64,7 +63,6 @@ export function approvalRoutes({ db }: { readonly db: Database }): Route[] {
       access: approver,
       body: Deny,
       bodyOptional: true,
-      success: 200,
       response: ApprovalView,
       errors: ['conflict'],
       async handler({ params, body, caller, now }, tx) {

@@ -13,7 +13,7 @@ import {
   type StoreResponse,
   write,
 } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { findAttribution } from '../../access/keys/index.ts';
 import { draftRules } from './drafts.ts';
@@ -119,7 +119,6 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       access: admin,
       body: PatchPolicy,
       bodyLimitBytes: bodyLimits.lists,
-      success: 200,
       response: PolicyView,
       async handler({ params, body, caller, now }, tx) {
         const { row, changes } = await changePolicy(tx, { ids, caller, now }, params.policy_id, body);
@@ -132,8 +131,6 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       path: '/v1/orgs/{id}/policies/{policy_id}',
       summary: 'Delete a policy rule',
       access: admin,
-      success: 204,
-      response: closed({}),
       async handler({ params, caller, now }, tx) {
         const { changes } = await deletePolicy(tx, { ids, caller, now }, params.policy_id);
         return { body: {}, changes };
@@ -150,7 +147,6 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       access: reader,
       body: EvaluatePolicies,
       bodyLimitBytes: bodyLimits.drafts,
-      success: 200,
       response: Evaluation,
       async handler({ params, body, caller, now }, storeResponse) {
         const rules = body.rules === undefined ? await selectPolicies(db, params.id) : draftRules(body.rules);
@@ -169,7 +165,6 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
       access: reader,
       body: SimulatePolicies,
       bodyLimitBytes: bodyLimits.drafts,
-      success: 200,
       response: Simulation,
       async handler({ params, body, progress }, storeResponse) {
         const draft = draftRules(body.rules).filter(({ enabled }) => enabled);

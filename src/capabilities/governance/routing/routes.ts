@@ -1,7 +1,7 @@
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changeOf, created, removed, settingChanged } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, decision, type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { type DecisionDependencies, decideRoute } from './decisions.ts';
 import { recordEval, removeEval, requireEval, viewEval } from './evals.ts';
@@ -77,8 +77,6 @@ function evalRoutes({ db, ids }: RoutingDependencies): Route[] {
       summary: 'Delete an eval result',
       description: 'If it was the newest, the previous result counts again.',
       access: admin,
-      success: 204,
-      response: closed({}),
       async handler({ params, now }, tx) {
         const row = await removeEval(tx, params.id, params.eval_id);
         return removed('eval', row, viewEval, now, 'eval.deleted');
@@ -98,7 +96,6 @@ function policyRoutes({ db }: RoutingDependencies): Route[] {
       access: admin,
       body: PutRoutingPolicy,
       bodyLimitBytes: bodyLimits.lists,
-      success: 200,
       response: RoutingPolicyView,
       async handler({ params, body, now }, tx) {
         const { before, after } = await putRoutingPolicy(tx, params.id, now, body);
@@ -120,8 +117,6 @@ function policyRoutes({ db }: RoutingDependencies): Route[] {
       path: policyPath,
       summary: 'Delete the routing policy',
       access: admin,
-      success: 204,
-      response: closed({}),
       async handler({ params, now }, tx) {
         const before = viewRoutingPolicy(await removeRoutingPolicy(tx, params.id));
         const after = { ...before, deleted_at: now.toISOString() };
@@ -145,7 +140,6 @@ function decisionRoute(deps: RoutingDependencies): Route {
     access: member,
     body: AskRoute,
     bodyLimitBytes: bodyLimits.lists,
-    success: 200,
     response: RouteDecision,
     errors: [
       'conflict',

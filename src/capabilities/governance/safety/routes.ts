@@ -1,7 +1,7 @@
 import type { Database } from '../../../platform/db/database.ts';
 import { changed, changeOf, created } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, posting, type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import {
   allDetectors,
@@ -82,7 +82,6 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
       access: admin,
       body: PatchDetector,
       bodyLimitBytes: bodyLimits.lists,
-      success: 200,
       response: DetectorView,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
@@ -96,8 +95,6 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
       path: '/v1/orgs/{id}/safety-detectors/{detector_id}',
       summary: 'Delete a custom safety detector',
       access: admin,
-      success: 204,
-      response: closed({}),
       errors: ['conflict'],
       async handler({ params }, tx) {
         const row = await removeDetector(tx, detectorName(params));
@@ -116,7 +113,6 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
       access: tester,
       body: TestContent,
       bodyLimitBytes: bodyLimits.content,
-      success: 200,
       response: TestResult,
       async handler({ params, body }, storeResponse) {
         const result = await testContent(safety, params.id, body);

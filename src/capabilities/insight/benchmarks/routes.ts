@@ -2,7 +2,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { created, removed, settingChanged } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { createCohort, removeCohort, requireCohort, viewCohort } from './cohorts.ts';
 import { putOwnParticipation, readParticipation } from './participation.ts';
@@ -44,7 +44,6 @@ export function benchmarkRoutes({ db, ids, floor }: BenchmarkDependencies): Rout
         'week.',
       access: admin,
       body: PutParticipation,
-      success: 200,
       response: ParticipationView,
       async handler({ params, body, now }, tx) {
         const change = await putOwnParticipation(tx, now, params.id, body);
@@ -110,8 +109,6 @@ export function benchmarkRoutes({ db, ids, floor }: BenchmarkDependencies): Rout
       summary: 'Delete a cohort',
       description: 'Deletes the criteria only; participation in benchmarks does not change.',
       access: admin,
-      success: 204,
-      response: closed({}),
       async handler({ params, caller: { tenantId }, now }, tx) {
         const row = await removeCohort(tx, tenantId, params.cohort_id);
         return removed('benchmark_cohort', row, viewCohort, now);

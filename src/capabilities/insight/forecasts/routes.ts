@@ -2,7 +2,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed, created, removed } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { type CapacityDependencies, forecastCapacity } from './capacity-forecast.ts';
 import { forecastLinearly } from './linear-forecast.ts';
@@ -119,7 +119,6 @@ export function forecastRoutes(deps: ForecastDependencies): Route[] {
       access: admin,
       body: PatchScenario,
       bodyLimitBytes: bodyLimits.lists,
-      success: 200,
       response: ScenarioView,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
@@ -133,8 +132,6 @@ export function forecastRoutes(deps: ForecastDependencies): Route[] {
       path: '/v1/orgs/{id}/capacity-scenarios/{scenario_id}',
       summary: 'Delete a capacity scenario',
       access: admin,
-      success: 204,
-      response: closed({}),
       async handler({ params, now }, tx) {
         const row = await removeScenario(tx, params.id, params.scenario_id);
         return removed('capacity_scenario', row, viewScenario, now);

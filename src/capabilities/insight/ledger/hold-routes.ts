@@ -4,7 +4,6 @@
  */
 import type { ErrorCode } from '../../../contract/errors.ts';
 import { posting, type Route } from '../../../platform/http/routes/route.ts';
-import { closed } from '../../../platform/http/routes/schemas.ts';
 import { type IncreaseDependencies, increaseHold } from './hold-increases.ts';
 import { extendHold, ownsDecision, voidHold } from './holds.ts';
 import { ExtendHold, HoldView, IncreaseHold } from './schema.ts';
@@ -20,7 +19,6 @@ const extend = {
     'through the gateway.',
   access,
   body: ExtendHold,
-  success: 200,
   response: HoldView,
   errors: ['conflict'] satisfies ErrorCode[],
 } as const;
@@ -36,7 +34,6 @@ const increase = {
     'call through the gateway.',
   access,
   body: IncreaseHold,
-  success: 200,
   response: HoldView,
   errors: [
     'conflict',
@@ -57,8 +54,6 @@ const voiding = {
     'Releases the held amount. If the run costs something after all, settle it: it is posted late. Returns ' +
     '`conflict` if the hold has ended, or belongs to a call through the gateway, which ends it.',
   access,
-  success: 204,
-  response: closed({}),
   errors: ['conflict'] satisfies ErrorCode[],
 } as const;
 

@@ -10,7 +10,7 @@ import {
   read,
   write,
 } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import { compareStatement } from './comparison.ts';
 import { viewComparison } from './comparison-view.ts';
 import { listStatements, markReconciled } from './queries.ts';
@@ -117,7 +117,6 @@ export function statementRoutes(deps: StatementDependencies): Route[] {
         'it was interrupted, calling it again posts the rest. Returns `conflict` if a FOCUS file has a provider that no run of ' +
         'the period has, while runs of the billed models have others.',
       access: admin,
-      success: 200,
       response: StatementView,
       errors: ['conflict'],
       async handler(call, storeResponse) {
@@ -145,8 +144,6 @@ export function statementRoutes(deps: StatementDependencies): Route[] {
       summary: 'Delete a statement',
       description: 'Returns `conflict` once differences of the statement were posted.',
       access: admin,
-      success: 204,
-      response: closed({}),
       errors: ['conflict'],
       async handler({ params, now }, tx) {
         const row = await removeStatement(tx, params.id, params.statement_id);

@@ -108,7 +108,6 @@ export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
       body: Configuration,
       bodyLimitBytes: configurationBytesMax,
       bodyValuesMax: configurationValuesMax,
-      success: 200,
       response: ConfigurationPlan,
       errors,
       handler: ({ params, query, body, ...context }, storeResponse) =>
@@ -125,7 +124,6 @@ export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
       body: Configuration,
       bodyLimitBytes: configurationBytesMax,
       bodyValuesMax: configurationValuesMax,
-      success: 200,
       response: AppliedConfiguration,
       errors,
       handler: ({ params, query, body, ...context }, tx) =>
@@ -154,7 +152,6 @@ export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
       body: Configuration,
       bodyLimitBytes: configurationBytesMax,
       bodyValuesMax: configurationValuesMax,
-      success: 200,
       response: ConfigurationPlan,
       errors,
       handler: ({ query, body, ...context }, storeResponse) =>
@@ -171,7 +168,6 @@ export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
       body: Configuration,
       bodyLimitBytes: configurationBytesMax,
       bodyValuesMax: configurationValuesMax,
-      success: 200,
       response: AppliedConfiguration,
       errors,
       handler: ({ query, body, ...context }, tx) =>

@@ -2,7 +2,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed, removed, settingChanged } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Breakers } from './breakers.ts';
 import { GatewayView, PutGateway } from './gateway-schema.ts';
@@ -99,7 +99,6 @@ function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRoute
       access: admin,
       body: PatchConnection,
       bodyLimitBytes: bodyLimits.lists,
-      success: 200,
       response: ConnectionView,
       errors: ['conflict'],
       handler: async ({ params, body, now }, tx) =>
@@ -115,7 +114,6 @@ function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRoute
         '`overlap_seconds` at most. Another rotation within that time ends the older key.',
       access: admin,
       body: RotateConnectionKey,
-      success: 200,
       response: ConnectionView,
       handler: async ({ params, body, now }, tx) =>
         outcome(await rotateConnectionKey(tx, rules, nameOf(params), now, body), now),
@@ -127,8 +125,6 @@ function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRoute
       summary: 'Delete a connection',
       description: 'Calls in progress go on. Its key is deleted.',
       access: admin,
-      success: 204,
-      response: closed({}),
       async handler({ params, now }, tx) {
         const row = await removeConnection(tx, nameOf(params));
         return removed('connection', row, (stored) => viewStored(stored, now), now);
@@ -156,7 +152,6 @@ function gatewaySettingsRoutes({ db }: ConnectionRouteDependencies): Route[] {
       description: 'Replaces them: a field that is left out gets its default.',
       access: admin,
       body: PutGateway,
-      success: 200,
       response: GatewayView,
       async handler({ params, body, now }, tx) {
         const change = await putGatewaySettings(tx, params.id, now, body);

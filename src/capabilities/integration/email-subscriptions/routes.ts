@@ -3,7 +3,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed, changeOf, created, removed } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Mailer } from '../../../platform/mail/mailer.ts';
 import {
@@ -99,7 +99,6 @@ export function emailSubscriptionRoutes({ db, ids, mailer }: EmailSubscriptionDe
       description: 'Messages that wait for a removed recipient are not sent.',
       access: admin,
       body: PatchEmailSubscription,
-      success: 200,
       response: EmailSubscriptionView,
       async handler({ params, body, now }, tx) {
         const change = await patchSubscription(tx, subscriptionName(params), now, body);
@@ -113,8 +112,6 @@ export function emailSubscriptionRoutes({ db, ids, mailer }: EmailSubscriptionDe
       summary: 'Delete an e-mail subscription',
       description: 'Waiting messages are not sent.',
       access: admin,
-      success: 204,
-      response: closed({}),
       async handler({ params, now }, tx) {
         const { before } = await changeSubscription(tx, subscriptionName(params), now, () => ({
           deleted_at: now,
@@ -137,7 +134,6 @@ function deliveryRoutes(db: Database, ids: Ids, requireMail: () => void): Route[
         'Sends a test message to each recipient, whatever the events. Returns the queued deliveries; list the deliveries to see ' +
         'their outcome.',
       access: admin,
-      success: 200,
       response: SentTest,
       errors: ['conflict'],
       async handler({ params, now }, tx) {
@@ -170,7 +166,6 @@ function deliveryRoutes(db: Database, ids: Ids, requireMail: () => void): Route[
       description:
         'Sends the message again, with the same `Message-ID`, from the start of the retry schedule.',
       access: admin,
-      success: 200,
       response: EmailDeliveryView,
       errors: ['conflict'],
       async handler({ params, now }, tx) {

@@ -3,7 +3,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed, changeOf, created, removed } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { admin, mayChange, operatorOrAdmin, reader, viewFor } from './access.ts';
@@ -122,7 +122,6 @@ function subscriptionRoutes({ db, ids, secrets, ...rules }: WebhookDependencies)
       description: 'Waiting deliveries are sent to the new URL.',
       access: admin,
       body: PatchSubscription,
-      success: 200,
       response: SubscriptionView,
       handler: async ({ params, body, now }, tx) =>
         outcome(await patchSubscription(tx, rules, subscriptionName(params), now, body)),
@@ -134,8 +133,6 @@ function subscriptionRoutes({ db, ids, secrets, ...rules }: WebhookDependencies)
       summary: 'Delete a webhook subscription',
       description: 'Waiting deliveries are not sent.',
       access: admin,
-      success: 204,
-      response: closed({}),
       async handler({ params, now }, tx) {
         const { before } = await deleteSubscription(tx, subscriptionName(params), now);
         return removed('webhook', before, viewForReaders, now);
@@ -148,7 +145,6 @@ function subscriptionRoutes({ db, ids, secrets, ...rules }: WebhookDependencies)
       summary: 'Pause a webhook subscription',
       description: 'Deliveries wait until it is resumed: up to 50,000 of them, for at most 29 days.',
       access: admin,
-      success: 200,
       response: SubscriptionView,
       errors: ['conflict'],
       handler: async ({ params, now }, tx) =>
@@ -163,7 +159,6 @@ function subscriptionRoutes({ db, ids, secrets, ...rules }: WebhookDependencies)
         'Deliveries that waited while it was paused are sent. Events from while it was disabled are not: use ' +
         '`redeliver`.',
       access: admin,
-      success: 200,
       response: SubscriptionView,
       errors: ['conflict'],
       handler: async ({ params, now }, tx) =>
@@ -194,7 +189,6 @@ function signingRoutes({ db, secrets }: WebhookDependencies): Route[] {
       access: admin,
       body: RotateSigning,
       bodyOptional: true,
-      success: 200,
       response: RotatedSigning,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
@@ -216,7 +210,6 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
         'Sends an event of type `webhook.test` to this subscription, whatever its patterns. Returns the queued ' +
         'delivery; get it again to see its outcome.',
       access: admin,
-      success: 200,
       response: DeliveryView,
       errors: ['conflict'],
       async handler({ params, now }, tx) {
@@ -260,7 +253,6 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
       summary: 'Redeliver an event',
       description: 'Sends the same event with the same id, from the start of the retry schedule.',
       access: admin,
-      success: 200,
       response: DeliveryView,
       errors: ['conflict'],
       async handler({ params, now }, tx) {
@@ -278,7 +270,6 @@ function deliveryRoutes({ db, ids }: WebhookDependencies): Route[] {
         'repeat with `cursor` set to the `next_cursor` of the response.',
       access: admin,
       body: RedeliverRange,
-      success: 200,
       response: RedeliveredRange,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
@@ -311,7 +302,6 @@ function orgSecretRoutes({ db, secrets }: WebhookDependencies): Route[] {
         'The new secret signs immediately. Has no effect once every subscription of the organization has its own ' +
         'secret.',
       access: operatorOrAdmin,
-      success: 200,
       response: OrgSecretView,
       async handler({ params, now }, tx) {
         const { changed, before, after } = await rotateOrgSecret(tx, secrets, params.org_id, now);

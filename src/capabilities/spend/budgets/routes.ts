@@ -8,7 +8,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed, created, removed } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { budgetColumns, createBudget, listBudgets, viewBudget } from './budgets.ts';
 import { BudgetFilters, BudgetView, CreateBudget, PatchBudget } from './schema.ts';
@@ -68,7 +68,6 @@ export function budgetRoutes({ db, ids }: BudgetDependencies): Route[] {
         'The scope cannot be changed. A new period or time zone counts from the start of its current window.',
       access: admin,
       body: PatchBudget,
-      success: 200,
       response: BudgetView,
       async handler({ params, body, now }, tx) {
         const columns = budgetColumns(body);
@@ -82,8 +81,6 @@ export function budgetRoutes({ db, ids }: BudgetDependencies): Route[] {
       path: '/v1/orgs/{id}/budgets/{budget_id}',
       summary: 'Delete a budget',
       access: admin,
-      success: 204,
-      response: closed({}),
       async handler({ params, now }, tx) {
         const row = await removeLimit(tx, budgetName(params), now);
         return removed('budget', row, viewBudget, now, 'budget.deleted');

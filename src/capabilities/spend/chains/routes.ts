@@ -1,7 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
 import { changeOf, settingChanged } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { putChainBudget, readChainBudget } from './chains.ts';
 import { ChainBudgetView, PutChainBudget } from './schema.ts';
@@ -23,7 +22,6 @@ export function chainRoutes({ db, ids }: ChainDependencies): Route[] {
       description: 'Replaces the chain budget. A value that is null or left out is not limited.',
       access: { kind: 'org', scope: 'budgets:write', role: 'admin' },
       body: PutChainBudget,
-      success: 200,
       response: ChainBudgetView,
       async handler({ params, body, now }, tx) {
         const change = await putChainBudget(tx, ids, now, params.id, body);
@@ -45,8 +43,6 @@ export function chainRoutes({ db, ids }: ChainDependencies): Route[] {
       summary: 'Delete the chain budget',
       description: 'Chains are not limited any more. The same as setting it without values.',
       access: { kind: 'org', scope: 'budgets:write', role: 'admin' },
-      success: 204,
-      response: closed({}),
       async handler({ params, now }, tx) {
         const change = await putChainBudget(tx, ids, now, params.id, {});
         const isSet = Object.values(change.before).some((value) => value !== null);

@@ -4,7 +4,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed, changeOf, created } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { changeCreditPack, createCreditPack, listCreditPacks, viewCreditPack } from './credits.ts';
 import { CreateCreditPack, CreditPackFilters, CreditPackView, PatchCreditPack } from './schema.ts';
@@ -61,7 +61,6 @@ export function creditRoutes({ db, ids }: CreditDependencies): Route[] {
       description: 'Name and expiry can be changed. Changing the expiry of an expired pack is `conflict`.',
       access: admin,
       body: PatchCreditPack,
-      success: 200,
       response: CreditPackView,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
@@ -77,8 +76,6 @@ export function creditRoutes({ db, ids }: CreditDependencies): Route[] {
       description:
         'The remaining credits can no longer be used. Runs that hold some of them can still settle.',
       access: admin,
-      success: 204,
-      response: closed({}),
       async handler({ params, now }, tx) {
         const row = await removeLimit(tx, packName(params), now);
         const before = viewCreditPack(row, now);

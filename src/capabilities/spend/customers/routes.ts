@@ -4,7 +4,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed, created, removed } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import {
   changeCustomerLimit,
@@ -76,7 +76,6 @@ export function customerRoutes({ db, ids, ledger }: CustomerDependencies): Route
       description: 'The customer cannot be changed.',
       access: admin,
       body: PatchCustomerLimit,
-      success: 200,
       response: CustomerLimitView,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
@@ -90,8 +89,6 @@ export function customerRoutes({ db, ids, ledger }: CustomerDependencies): Route
       path: '/v1/orgs/{id}/customer-limits/{limit_id}',
       summary: 'Delete a customer limit',
       access: admin,
-      success: 204,
-      response: closed({}),
       async handler({ params, now }, tx) {
         const row = await removeLimit(tx, limitName(params), now);
         return removed('customer_limit', row, viewCustomerLimit, now, 'customer_limit.deleted');

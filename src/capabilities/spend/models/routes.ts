@@ -3,7 +3,7 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { bodyLimits, type Change, type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed, page } from '../../../platform/http/routes/schemas.ts';
+import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { findOrg } from '../../access/orgs/index.ts';
 import { type Latency, modelPage, type UnpricedPolicy, viewResolution } from './listing.ts';
@@ -108,7 +108,6 @@ function modelPriceRoutes({ db, ids, capabilities, supersedePending }: ModelDepe
       access: operator,
       body: PutModelPrice,
       bodyLimitBytes: bodyLimits.lists,
-      success: 200,
       response: PricedModel,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
@@ -188,7 +187,6 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
       bodyLimitBytes: bodyLimits.lists,
       access: operator,
       body: PutOrgPrice,
-      success: 200,
       response: OrgPriceVersion,
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
@@ -222,8 +220,6 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
       summary: 'Remove the custom price of a model for an organization',
       description: 'The list price applies from now on. Versions that have not begun are withdrawn.',
       access: operator,
-      success: 204,
-      response: closed({}),
       async handler({ params, now }, tx) {
         const key = { orgId: params.org_id, model: params.model };
         const { before, after, versionsBefore, versions } = await removeOrgPrice(tx, now, key);

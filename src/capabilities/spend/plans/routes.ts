@@ -59,7 +59,6 @@ export function planRoutes({ db, ids }: PlanDependencies): Route[] {
       description: "This month's usage counts towards the new plan.",
       access: operator,
       body: PutOrgPlan,
-      success: 200,
       response: OrgPlanView,
       async handler({ params, body, now }, tx) {
         const change = await assignPlan(tx, ids, now, params.org_id, body.plan_id);

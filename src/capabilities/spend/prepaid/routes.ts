@@ -28,7 +28,6 @@ export function prepaidRoutes({ db, ids }: PrepaidDependencies): Route[] {
         'Disabling keeps the balance and the amount spent.',
       access: operator,
       body: PutPrepaid,
-      success: 200,
       response: PrepaidView,
       async handler({ params, body, now }, tx) {
         const change = await putPrepaid(tx, ids, now, params.org_id, body.enabled);

@@ -36,7 +36,6 @@ export function priceUpdateRoutes(deps: PriceUpdateDependencies): Route[] {
       access: operator,
       body: CreatePriceUpdate,
       bodyLimitBytes: bodyLimits.configured,
-      success: 200,
       response: PriceUpdateView,
       handler: ({ body, now }, tx) => updatePrices(tx, deps, now, body),
     }),
@@ -68,7 +67,6 @@ export function priceUpdateRoutes(deps: PriceUpdateDependencies): Route[] {
       access: operator,
       body: DecidePriceChange,
       bodyOptional: true,
-      success: 200,
       response: PriceChangeView,
       errors: ['conflict'],
       async handler({ params, body, caller, now }, tx) {
@@ -87,7 +85,6 @@ export function priceUpdateRoutes(deps: PriceUpdateDependencies): Route[] {
       access: operator,
       body: DecidePriceChange,
       bodyOptional: true,
-      success: 200,
       response: PriceChangeView,
       errors: ['conflict'],
       async handler({ params, body, caller, now }, tx) {

@@ -30,7 +30,6 @@ export function rateLimitRoutes({ db, ids, readLimitPerMinute }: RateLimitDepend
       access: operator,
       body: PutRateLimits,
       bodyLimitBytes: bodyLimits.lists,
-      success: 200,
       response: RateLimitsView,
       async handler({ params, body, now }, tx) {
         const change = await putRateLimits(tx, ids, now, params.org_id, body);

@@ -155,7 +155,6 @@ export function runRoutes(deps: RunRouteDependencies): Route[] {
       body: CompleteRun,
       bodyLimitBytes: bodyLimits.lists,
       bodyOptional: true,
-      success: 200,
       response: RunView,
       errors: ['conflict'],
       handler: ({ params, body, caller, now }, storeResponse) =>

@@ -1,7 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
 import { changed, removed } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
-import { closed } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { PutSpendCap, SpendCapView } from './schema.ts';
 import { putSpendCap, removeSpendCap, requireSpendCap, viewSpendCap } from './spend-caps.ts';
@@ -26,7 +25,6 @@ export function spendCapRoutes({ db, ids }: SpendCapDependencies): Route[] {
         'Replaces the cap and counts everything spent today. A cap of zero denies every run that has a cost.',
       access: admin,
       body: PutSpendCap,
-      success: 200,
       response: SpendCapView,
       async handler({ params, body, now }, tx) {
         const change = await putSpendCap(tx, ids, now, params.id, body);
@@ -47,8 +45,6 @@ export function spendCapRoutes({ db, ids }: SpendCapDependencies): Route[] {
       path,
       summary: 'Delete the daily spend cap',
       access: admin,
-      success: 204,
-      response: closed({}),
       async handler({ params, now }, tx) {
         const row = await removeSpendCap(tx, now, params.id);
         return removed('spend_cap', row, viewSpendCap, now, 'spend_cap.deleted');

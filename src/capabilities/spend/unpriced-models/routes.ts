@@ -52,7 +52,6 @@ export function unpricedModelRoutes({ db, ids, prices }: UnpricedModelDependenci
         'With `record`, limits in dollars do not hold models without a price. A hold keeps the rates that it was taken with.',
       access: admin,
       body: PutUnpricedPolicy,
-      success: 200,
       response: UnpricedPolicyView,
       async handler({ params, body, now }, tx) {
         const { before, after, changed } = await putUnpricedPolicy(tx, ids, now, params.id, body);

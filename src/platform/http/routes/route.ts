@@ -73,14 +73,13 @@ export interface WriteOutcome<Body> {
   readonly customers?: readonly string[];
 }
 
-interface Declaration<Path extends string, Query extends TObject, Response extends TSchema> {
+interface Declaration<Path extends string, Query extends TObject> {
   /** Stable and dotted, such as `orgs.create`: the OpenAPI operation id and the audit log's action. */
   readonly id: string;
   readonly path: Path;
   readonly summary: string;
   readonly description?: string;
   readonly query?: Query;
-  readonly response: Response;
   /** Set if a body may be larger than usual: at least the largest one that the schema allows. */
   readonly bodyLimitBytes?: number;
   /** Set if a body may have more values than usual. */
@@ -170,10 +169,12 @@ export const bodyLimits = {
 } as const;
 
 const publicAccess: Access = { kind: 'public' };
+type OwnAccess = Exclude<Access, { kind: 'public' }>;
 
 interface ReadDeclaration<Path extends string, Query extends TObject, Response extends TSchema>
-  extends Declaration<Path, Query, Response> {
-  readonly access: Exclude<Access, { kind: 'public' }>;
+  extends Declaration<Path, Query> {
+  readonly access: OwnAccess;
+  readonly response: Response;
   /** Content types of the streams that a client may request instead. */
   readonly contentTypes?: readonly string[];
   handler(
@@ -185,12 +186,11 @@ export function read<const Path extends string, Query extends TObject, Response 
   declaration: ReadDeclaration<Path, Query, Response>,
 ): Route {
   const { access, contentTypes, handler } = declaration;
-  return { ...common(declaration), access, contentTypes, run: readRun(handler) };
+  return { ...common(declaration), access, contentTypes, run: runOf('read', handler) };
 }
 
-interface StreamDeclaration<Path extends string, Query extends TObject>
-  extends Omit<Declaration<Path, Query, TSchema>, 'response'> {
-  readonly access: Exclude<Access, { kind: 'public' }>;
+interface StreamDeclaration<Path extends string, Query extends TObject> extends Declaration<Path, Query> {
+  readonly access: OwnAccess;
   readonly contentTypes: readonly string[];
   handler(context: HandlerContext<PathParams<Path>, Static<Query>, undefined>): Promise<StreamResponse>;
 }
@@ -200,39 +200,41 @@ export function stream<const Path extends string, Query extends TObject>(
   declaration: StreamDeclaration<Path, Query>,
 ): Route {
   const { access, contentTypes, handler } = declaration;
-  return {
-    ...common(declaration),
-    access,
-    contentTypes,
-    run: {
-      kind: 'stream',
-      handler: handler as unknown as (context: HandlerContext) => Promise<StreamResponse>,
-    },
-  };
+  return { ...common(declaration), access, contentTypes, run: runOf('stream', handler) };
 }
 
 interface PublicReadDeclaration<Path extends string, Query extends TObject, Response extends TSchema>
-  extends Declaration<Path, Query, Response> {
+  extends Declaration<Path, Query> {
+  readonly response: Response;
   handler(context: PublicHandlerContext<PathParams<Path>, Static<Query>>): Promise<Static<Response>>;
 }
 
 export function publicRead<const Path extends string, Query extends TObject, Response extends TSchema>(
   declaration: PublicReadDeclaration<Path, Query, Response>,
 ): Route {
-  return { ...common(declaration), access: publicAccess, run: readRun(declaration.handler) };
+  return { ...common(declaration), access: publicAccess, run: runOf('read', declaration.handler) };
 }
 
-interface PublicDocumentDeclaration extends Declaration<string, TObject, TSchema> {
+interface PublicDocumentDeclaration extends Declaration<string, TObject> {
+  readonly response: TSchema;
   handler(): Rendered;
 }
 
 /** A document that is rendered once and sent many times: a client that already has it gets 304. */
 export function publicDocument(declaration: PublicDocumentDeclaration): Route {
-  return {
-    ...common(declaration),
-    access: publicAccess,
-    run: { kind: 'document', handler: declaration.handler },
-  };
+  return { ...common(declaration), access: publicAccess, run: runOf('document', declaration.handler) };
+}
+
+interface ChangingDeclaration<Path extends string, Query extends TObject, Body extends TObject, Response>
+  extends Declaration<Path, Query> {
+  readonly method: Exclude<Method, 'GET'>;
+  readonly access: OwnAccess;
+  readonly body?: Body;
+  /** The body may be absent; the handler then gets `{}`. */
+  readonly bodyOptional?: true;
+  /** Default: 200, or 204 without a response. */
+  readonly success?: 201;
+  readonly response?: Response;
 }
 
 interface WriteDeclaration<
@@ -240,13 +242,7 @@ interface WriteDeclaration<
   Query extends TObject,
   Body extends TObject,
   Response extends TSchema,
-> extends Declaration<Path, Query, Response> {
-  readonly method: Exclude<Method, 'GET'>;
-  readonly access: Exclude<Access, { kind: 'public' }>;
-  readonly body?: Body;
-  /** The body may be absent; the handler then gets `{}`. */
-  readonly bodyOptional?: true;
-  readonly success: 200 | 201 | 204;
+> extends ChangingDeclaration<Path, Query, Body, Response> {
   /** Runs in the transaction that also writes the audit entries, the events and the stored response. */
   handler(
     context: HandlerContext<PathParams<Path>, Static<Query>, Static<Body>>,
@@ -260,25 +256,7 @@ export function write<
   Body extends TObject,
   Response extends TSchema,
 >(declaration: WriteDeclaration<Path, Query, Body, Response>): Route {
-  const { method, access, body, bodyOptional, success, handler } = declaration;
-  return {
-    ...common(declaration),
-    kind: 'write',
-    method,
-    access,
-    body,
-    bodyOptional: bodyOptional ?? body === undefined,
-    success,
-    response: success === 204 ? undefined : declaration.response,
-    // The declaration checks the types against the schemas; the pipeline validates before it calls the handler.
-    run: {
-      kind: 'write',
-      handler: handler as unknown as (
-        context: HandlerContext,
-        tx: Transaction,
-      ) => Promise<WriteOutcome<unknown>>,
-    },
-  };
+  return { ...changing(declaration), run: runOf('write', declaration.handler) };
 }
 
 interface PostingDeclaration<
@@ -286,15 +264,10 @@ interface PostingDeclaration<
   Query extends TObject,
   Body extends TObject,
   Response extends TSchema,
-> extends Declaration<Path, Query, Response> {
-  readonly method: 'POST' | 'DELETE';
-  readonly access: Exclude<Access, { kind: 'public' }>;
-  readonly body?: Body;
-  readonly bodyOptional?: true;
+> extends ChangingDeclaration<Path, Query, Body, Response> {
   /** The field whose items may also be sent as lines of JSON (`application/x-ndjson`). */
   readonly lines?: string;
   readonly skipsItems?: SkipsItems;
-  readonly success: 200 | 201 | 204;
   /**
    * Commits by itself, together with other requests. Must call `storeResponse`, if given, in that transaction. An effect
    * that is not in the database must be stored with `requestId`, which identifies the request and its retries, so that a
@@ -317,35 +290,12 @@ export function posting<
   Body extends TObject,
   Response extends TSchema,
 >(declaration: PostingDeclaration<Path, Query, Body, Response>): Route {
-  const { method, access, body, bodyOptional, success, handler, lines, skipsItems } = declaration;
-  return {
-    ...common(declaration),
-    kind: 'write',
-    method,
-    access,
-    body,
-    bodyOptional: bodyOptional ?? body === undefined,
-    lines,
-    skipsItems,
-    success,
-    response: success === 204 ? undefined : declaration.response,
-    run: {
-      kind: 'posting',
-      handler: handler as unknown as (
-        context: HandlerContext,
-        storeResponse: StoreResponse | undefined,
-        requestId: string | undefined,
-      ) => Promise<unknown>,
-    },
-  };
+  const { lines, skipsItems, handler } = declaration;
+  return { ...changing(declaration), lines, skipsItems, run: runOf('posting', handler) };
 }
 
 interface DecisionDeclaration<Path extends string, Body extends TObject, Response extends TSchema>
-  extends Declaration<Path, TObject, Response> {
-  readonly method: 'POST';
-  readonly access: Exclude<Access, { kind: 'public' }>;
-  readonly body: Body;
-  readonly success: 200;
+  extends ChangingDeclaration<Path, TObject, Body, Response> {
   /** Returns the response body as text. Must store it under the `Idempotency-Key`, if there is one. */
   handler(
     context: HandlerContext<PathParams<Path>, object, Static<Body>>,
@@ -357,28 +307,10 @@ interface DecisionDeclaration<Path extends string, Body extends TObject, Respons
 export function decision<const Path extends string, Body extends TObject, Response extends TSchema>(
   declaration: DecisionDeclaration<Path, Body, Response>,
 ): Route {
-  const { method, access, body, success, handler } = declaration;
-  return {
-    ...common(declaration),
-    kind: 'write',
-    method,
-    access,
-    body,
-    bodyOptional: false,
-    success,
-    run: {
-      kind: 'decision',
-      handler: handler as unknown as (
-        context: HandlerContext,
-        key: string | undefined,
-      ) => Promise<DecisionResponse>,
-    },
-  };
+  return { ...changing(declaration), run: runOf('decision', declaration.handler) };
 }
 
-type AnyDeclaration = Omit<Declaration<string, TObject, TSchema>, 'response'> & {
-  readonly response?: TSchema;
-};
+type AnyDeclaration = Declaration<string, TObject> & { readonly response?: TSchema };
 
 function common(declaration: AnyDeclaration): Omit<Route, 'access' | 'run'> {
   const { id, path, summary, description, query, response, errors, bodyLimitBytes, bodyValuesMax } =
@@ -405,6 +337,20 @@ function common(declaration: AnyDeclaration): Omit<Route, 'access' | 'run'> {
   };
 }
 
-function readRun(handler: unknown): Route['run'] {
-  return { kind: 'read', handler: handler as (context: HandlerContext) => Promise<unknown> };
+function changing(declaration: ChangingDeclaration<string, TObject, TObject, TSchema>): Omit<Route, 'run'> {
+  const { method, access, body, bodyOptional, response } = declaration;
+  return {
+    ...common(declaration),
+    kind: 'write',
+    method,
+    access,
+    body,
+    bodyOptional: bodyOptional ?? body === undefined,
+    success: declaration.success ?? (response === undefined ? 204 : 200),
+  };
+}
+
+/** The declaration checks the types of the handler against the schemas; the pipeline validates before it calls the handler. */
+function runOf(kind: Route['run']['kind'], handler: unknown): Route['run'] {
+  return { kind, handler } as Route['run'];
 }
