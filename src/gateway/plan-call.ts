@@ -11,7 +11,7 @@ import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts'
 import { affordableOutputTokens, worstCaseCost } from '../kernel/prices.ts';
 import type { InputBound } from '../kernel/providers/call-end.ts';
 import type { InputParts } from '../kernel/providers/estimate-input.ts';
-import { hidesReasoning, isKnownToShow } from '../kernel/providers/visible-output.ts';
+import { showsOutput } from '../kernel/providers/visible-output.ts';
 import type { Tariff } from '../kernel/rate-modifiers.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { OnLimit } from './attribution-headers.ts';
@@ -167,7 +167,13 @@ export async function planCall(
     wantedOutputTokens: wanted,
     maxCostNanos: request.maxCostNanos,
     minOutputTokens: Math.min(minOutputTokens, maxOutputTokens),
-    showsOutput: showsOutput(call, [model, resolved], known?.capabilities ?? undefined, candidates),
+    showsOutput: showsOutput({
+      requestsReasoning: call.requestsReasoning,
+      reasonsOnRequest: call.format.request.reasonsOnRequest,
+      names: [model, resolved],
+      areCatalogNames: candidates.every((one) => kindOf(one).namesModels),
+      canReason: known?.capabilities?.includes('reasoning'),
+    }),
     settings,
     onLimit,
   };
@@ -185,27 +191,6 @@ function candidatesFor(
     found.length > 0 || resolved === model ? found : connections.candidates(orgId, wanted, resolved);
   const found = connections.candidates(orgId, wanted, model);
   return found instanceof Promise ? found.then(orResolved) : orResolved(found);
-}
-
-/**
- * The name in a request is often an alias, or that of a deployment in Azure. It is taken for a model that shows its output only if
- * something says so: the capabilities of the model that it is resolved to, the name itself, or that the provider is called by the names of its catalog.
- */
-function showsOutput(
-  call: ParsedCall,
-  names: readonly string[],
-  capabilities: readonly string[] | undefined,
-  candidates: readonly Connection[],
-): boolean {
-  if (call.requestsReasoning || names.some(hidesReasoning)) {
-    return false;
-  }
-  if (call.format.request.reasonsOnRequest) {
-    return true;
-  }
-  return capabilities === undefined
-    ? names.some(isKnownToShow) || candidates.every((one) => kindOf(one).namesModels)
-    : !capabilities.includes('reasoning');
 }
 
 /** The smallest of the maximum in the request, that of the model, and the default of the org if the request has none. */

@@ -4,7 +4,7 @@ import { thinkingTokensOf } from '../../../src/kernel/providers/call-request.ts'
 import { type Fields, fieldsOf } from '../../../src/kernel/providers/fields.ts';
 import { allFormats } from '../../../src/kernel/providers/formats.ts';
 import type { RequestedService } from '../../../src/kernel/providers/requested-service.ts';
-import { hidesReasoning, requestsReasoning } from '../../../src/kernel/providers/visible-output.ts';
+import { requestsReasoning, showsOutput } from '../../../src/kernel/providers/visible-output.ts';
 import { estimateInput } from './estimate.ts';
 import type { DecisionRequest } from './generated/types.ts';
 import type { MeterOptions } from './meter-options.ts';
@@ -37,7 +37,13 @@ export function formatOfRequest(method: string, url: string): CallFormat | undef
 /** A request that cannot be metered is not sent. */
 export class UnmeteredCallError extends Error {}
 
-export function planCall(format: CallFormat, text: string, options: MeterOptions): CallPlan {
+/** `areCatalogNames`: the provider is called by the names of its catalog. */
+export function planCall(
+  format: CallFormat,
+  text: string,
+  options: MeterOptions,
+  areCatalogNames: boolean,
+): CallPlan {
   const body = parsed(text);
   const { model } = body;
   if (typeof model !== 'string' || model === '') {
@@ -59,7 +65,13 @@ export function planCall(format: CallFormat, text: string, options: MeterOptions
     inputTokens,
     maxOutputTokens,
     choices,
-    showsOutput: !requestsReasoning(body) && !hidesReasoning(model),
+    showsOutput: showsOutput({
+      requestsReasoning: requestsReasoning(body),
+      reasonsOnRequest: format.request.reasonsOnRequest,
+      names: [model],
+      areCatalogNames,
+      canReason: undefined,
+    }),
     decision: {
       model,
       input_tokens: inputTokens,
@@ -75,7 +87,7 @@ export function planCall(format: CallFormat, text: string, options: MeterOptions
 }
 
 /** Returns the body to send: with the maximum output that is held, and with the request for usage. */
-export function bodyToSend(plan: CallPlan, maxOutputTokens: number, isOpenAi: boolean): string {
+export function bodyToSend(plan: CallPlan, maxOutputTokens: number, knowsNewerNames: boolean): string {
   const { format, body } = plan;
   const { output } = format.request;
   const changes: Record<string, unknown> = {};
@@ -86,7 +98,7 @@ export function bodyToSend(plan: CallPlan, maxOutputTokens: number, isOpenAi: bo
       changes[name] = Math.min(body[name] as number, each);
     }
     if (present.length === 0) {
-      changes[isOpenAi ? output.maxName : output.compatibleMaxName] = each;
+      changes[knowsNewerNames ? output.maxName : output.compatibleMaxName] = each;
     }
   }
   if (plan.addsUsageChunk) {

@@ -60,18 +60,19 @@ export function meteredFetch(
     if (format === undefined) {
       return provider(input, init);
     }
+    const { hostname } = new URL(url);
+    const isOpenAi = isBelow(hostname, 'openai.com');
     let plan: CallPlan;
     let decision: Decision | undefined;
     const signal = init?.signal ?? undefined;
     try {
-      plan = planCall(format, await bodyText(input, init), options);
+      plan = planCall(format, await bodyText(input, init), options, isOpenAi);
       decision = await deps.decide(plan.decision, signal);
     } catch (error) {
       return errorResponse(format, error);
     }
     const call = new MeteredCall(deps, plan, decision);
     const connection = new AbortController();
-    const isOpenAi = /(^|\.)(openai\.com|azure\.com)$/.test(new URL(url).hostname);
     const mayDrain = () => {
       if (options.onAbort === 'close' || drains >= drainsMax) {
         return false;
@@ -85,7 +86,8 @@ export function meteredFetch(
       });
       return true;
     };
-    const body = bodyToSend(plan, decision?.max_output_tokens ?? plan.maxOutputTokens, isOpenAi);
+    const knowsNewerNames = isOpenAi || isBelow(hostname, 'azure.com');
+    const body = bodyToSend(plan, decision?.max_output_tokens ?? plan.maxOutputTokens, knowsNewerNames);
     const sent = forward(call, () =>
       provider(url, { ...requestInit(input, init), body, signal: connection.signal }),
     );
@@ -99,6 +101,10 @@ export function meteredFetch(
       () => mayDrain() || connection.abort(),
     );
   };
+}
+
+function isBelow(hostname: string, domain: string): boolean {
+  return hostname === domain || hostname.endsWith(`.${domain}`);
 }
 
 /** A call with its decision, which is settled or voided once. */

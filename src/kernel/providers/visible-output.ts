@@ -32,3 +32,30 @@ export function requestsReasoning(body: Fields): boolean {
     (effort != null && effort !== 'none')
   );
 }
+
+export interface CalledModel {
+  readonly requestsReasoning: boolean;
+  /** True if models reason only if a request says so, as its format has it. */
+  readonly reasonsOnRequest: boolean;
+  /** Its names in the request and in the price list. */
+  readonly names: readonly string[];
+  /** True if a name is that in the catalog of the provider, and not that of a deployment. */
+  readonly areCatalogNames: boolean;
+  /** Undefined if its capabilities are not known. */
+  readonly canReason: boolean | undefined;
+}
+
+/**
+ * True if every output token of a call can be seen in its response. The name in a request is often an alias, or that of a deployment in Azure.
+ * It is taken for a model that shows its output only if something says so: its capabilities, the name itself, or the catalog.
+ */
+export function showsOutput(model: CalledModel): boolean {
+  const { names, canReason } = model;
+  if (model.requestsReasoning || names.some(hidesReasoning)) {
+    return false;
+  }
+  if (model.reasonsOnRequest) {
+    return true;
+  }
+  return canReason === undefined ? model.areCatalogNames || names.some(isKnownToShow) : !canReason;
+}
