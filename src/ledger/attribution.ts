@@ -3,8 +3,8 @@ import { type ApiError, apiErrorWithDetails } from '../contract/api-error.ts';
 import type { Attribution, AttributionValues } from '../contract/attribution.ts';
 
 /**
- * Returns the request with the values of the key where it states none. Returns the name of the field if the request states
- * another value than a locked one; stating the same value is allowed. Tags are merged by name.
+ * Returns the request with the key's value in each field that the request leaves out. If the request contradicts a locked value,
+ * returns the name of that field; stating the same value is allowed. Tags are merged by name.
  */
 export function attributed<Body extends AttributionValues>(
   body: Body,
@@ -15,14 +15,14 @@ export function attributed<Body extends AttributionValues>(
     : (contradictedLock(body, attribution) ?? withDefaults(body, attribution.values));
 }
 
-/** Returns the request with the values of the key where it states none. */
+/** Returns the request with the key's value in each field that the request leaves out. */
 export function withDefaults<Body extends AttributionValues>(body: Body, values: AttributionValues): Body {
   return values.tags === undefined
     ? { ...values, ...body }
     : { ...values, ...body, tags: { ...values.tags, ...body.tags } };
 }
 
-/** Returns the first field of the request whose value differs from a locked one, such as `team` or `tags.env`. */
+/** Returns the first field of the request that contradicts a locked value, such as `team` or `tags.env`. */
 export function contradictedLock(
   body: AttributionValues,
   { values, locked }: Attribution,

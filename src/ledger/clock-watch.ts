@@ -1,15 +1,18 @@
-/** Watches whether the time of the ledger is ahead of the clock, because that was wrong before. */
+/** Watches whether the time of the ledger is ahead of the clock, because the clock was wrong before. */
 import type { Job } from '../platform/jobs/jobs.ts';
 import type { Log } from '../platform/log.ts';
 import type { LedgerMaintenance } from './ledger.ts';
 
-/** A ledger that is ahead by more counts decisions in windows that have not begun. Smaller steps of a clock pass by themselves. */
+/**
+ * A ledger that is further ahead counts decisions in windows that have not begun. Smaller differences disappear as the clock
+ * catches up.
+ */
 export const clockAheadMsMax = 60_000;
 
 export interface ClockWatchDependencies {
   readonly ledger: Pick<LedgerMaintenance, 'clockAheadMs'>;
   readonly log: Log;
-  /** Called when the ledger has become, or is no longer, ahead by more than `clockAheadMsMax`. */
+  /** Called when the ledger becomes ahead by more than `clockAheadMsMax`, and when it no longer is. */
   onChange(isAhead: boolean): void;
 }
 

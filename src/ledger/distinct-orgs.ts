@@ -1,4 +1,4 @@
-/** The orgs of some records, each once: for conditions by which Citus finds the shards of a statement. */
+/** Returns the orgs of some records, each once. Conditions on them let Citus find the shards of a statement. */
 export function distinctOrgs(records: readonly { readonly orgId: string }[]): string[] {
   return [...new Set(records.map(({ orgId }) => orgId))];
 }

@@ -1,6 +1,6 @@
 /**
- * Tables that describe one instance rather than its data. They are not part of a backup: counters are recreated from the ledger
- * and the open holds, holds are stored where the engine keeps them, rates recover by themselves, and the rest is about running processes.
+ * Tables that describe one instance rather than its data. A backup leaves them out: counters are recreated from the ledger and the
+ * open holds, holds are stored where the engine keeps them, rates recover by themselves, and the rest is about running processes.
  */
 const instanceTables: ReadonlySet<string> = new Set([
   'counters',

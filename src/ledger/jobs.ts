@@ -14,7 +14,7 @@ export interface LedgerJobsDependencies {
 }
 
 const endsPerBatch = 500;
-/** Longer than any window, so that an alert is not repeated within its window. */
+/** Longer than any window, so that an alert is not emitted twice in its window. */
 const alertsKeptMs = 400 * 24 * 3_600_000;
 const alertsPerBatch = 500;
 

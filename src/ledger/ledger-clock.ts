@@ -1,7 +1,7 @@
 /**
- * The time of a ledger, seen from outside of a service: compared with the clock, and set back to it on an operator's command after the
- * clock was wrong for a while. Postings stay as they are: they are never changed, and count in the windows of their dates. Open holds are
- * admitted again, now.
+ * The time of a ledger, handled from outside of a running service: it is compared with the clock, and set back on an operator's
+ * command after the clock was wrong. Postings never change, so they keep counting in the windows of their dates. Open holds are
+ * admitted again at the current time.
  */
 import { join } from 'node:path';
 import { agreedNow } from '../platform/db/agreed-now.ts';
@@ -14,7 +14,7 @@ import type { ClockReset, MoveRuns } from './holds/readmit-hold.ts';
 import { resetPostgresClock } from './postgres/reset-clock.ts';
 import { findLatestPosting } from './postings/latest-times.ts';
 
-/** On the embedded engine no service may have the database open. */
+/** Requires on the embedded engine that no service has the database open. */
 export function resetLedgerClock(
   db: Database,
   dataDir: string,
@@ -28,17 +28,20 @@ export function resetLedgerClock(
 
 export interface LedgerTimes {
   readonly clock: Date;
-  /** Time by which the ledger is ahead of the clock, by its last decision or posting and its newest open hold; 0 if it is not. */
+  /**
+   * Time by which the ledger is ahead of the clock, according to its last decision or posting and its newest open hold; 0 if it is
+   * not ahead.
+   */
   readonly aheadMs: number;
-  /** Orgs whose time is ahead of the clock. */
+  /** Number of orgs whose time is ahead of the clock. */
   readonly orgsAhead: number;
-  /** Open holds that were admitted ahead of the clock. */
+  /** Number of open holds that were admitted ahead of the clock. */
   readonly holdsAhead: number;
   /** The latest posting, if it is dated ahead of the clock. */
   readonly latestPostingAt: Date | undefined;
 }
 
-/** Reads the times of a ledger; on the embedded engine, of one that no service has open. */
+/** Reads the times of a ledger. Requires on the embedded engine that no service has it open. */
 export async function readLedgerTimes(
   db: Database,
   dataDir: string,

@@ -12,10 +12,7 @@ import { erasedResponseError } from '../platform/http/pipeline/idempotency.ts';
 import type { Replay } from './holds/hold-keys.ts';
 import type { PostingRejection } from './posting.ts';
 
-/**
- * On the edge, every exhausted quota is 402, so that a proxy can relay the response without checking the kind of
- * quota.
- */
+/** On the edge, every exhausted quota is a 402, so that a proxy can relay the response without looking at the kind of quota. */
 export function denialError(denial: Denial, surface: 'edge' | 'run'): ApiError {
   return errorOf(denial, surface).deniedBy(denial.by?.limit.id);
 }
@@ -41,7 +38,7 @@ function errorOf(denial: Denial, surface: 'edge' | 'run'): ApiError {
   }
 }
 
-/** The same text on every surface, whose statuses differ. */
+/** The text is the same on every surface, although the statuses differ. */
 function quotaMessage({ quota_kind }: { readonly quota_kind: 'prepaid' | 'window' }): string {
   return quota_kind === 'prepaid'
     ? 'The prepaid balance does not cover this request. Top it up.'
@@ -70,7 +67,7 @@ export function replayedResponse(replay: Replay): { readonly text: string; reado
   }
 }
 
-/** Rejections that the ledger explains. Errors about permits are created by the code that issues them. */
+/** Rejections that the ledger maps to errors. Errors about permits are created by the code that issues the permits. */
 export type PostingErrorCause = Exclude<PostingRejection, { kind: 'permit_spent' }>;
 
 /** Maps a rejected posting to an API error. For a bulk request, all but `settled_already` name the run. */

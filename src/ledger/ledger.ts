@@ -32,7 +32,7 @@ export interface LedgerStats {
   readonly waiting: number;
 }
 
-/** A decision whose hold exists in memory. The response may be sent once `durable` has resolved. */
+/** A decision whose hold exists in memory. The response may be sent once `durable` resolves. */
 export interface DecidedHold {
   readonly held: Held;
   readonly durable: Promise<void>;
@@ -42,16 +42,16 @@ export interface Ledger<Run = unknown> {
   readonly reads: LedgerReads;
   readonly expiry: LedgerExpiry;
   readonly maintenance: LedgerMaintenance;
-  /** Decides synchronously if everything it needs is in memory; undefined: call `hold` instead. */
+  /** Decides synchronously if all needed state is in memory; returns undefined otherwise, and the caller must use `hold`. */
   decide(request: HoldRequest): DecidedHold | Exclude<HoldResult, Held> | undefined;
-  /** Takes a hold in all applicable limits or denies; with `fit`, the largest hold that all of them allow. */
+  /** Takes a hold in all applicable limits, or denies. With `fit` it takes the largest hold that all limits allow. */
   hold(request: HoldRequest): Promise<HoldResult>;
-  /**
-   * Returns the response stored under an idempotency key, also after its hold has ended; undefined if the key was
-   * not used.
-   */
+  /** Returns the response stored under an idempotency key, even after its hold has ended; undefined if the key was not used. */
   replay(orgId: string, key: RequestKey): Promise<Replay | undefined>;
-  /** For each preview, returns the denial it would get now if it were the only one, or undefined. Reserves nothing. */
+  /**
+   * Returns for each preview the denial that it would get now if it were the only request; undefined if it would be allowed.
+   * Reserves nothing.
+   */
   previewDenials(orgId: string, previews: readonly AdmissionPreview[]): Promise<(Denial | undefined)[]>;
   /**
    * Adds the holds of fail-open decisions of one org regardless of the limits, in the order of the request. Idempotent
@@ -63,8 +63,8 @@ export interface Ledger<Run = unknown> {
   /** Extends the expiry, at most to one day after the admission. */
   extend(orgId: string, holdId: string, seconds: number): Promise<HoldChange>;
   /**
-   * Raises the amounts of an open hold in all limits that apply to it now, in the windows of its admission, or denies and
-   * changes nothing. A repeated request id has no effect.
+   * Raises the amounts of an open hold in all limits that apply to it now, or denies and changes nothing. The windows are those of
+   * the hold's admission. A repeated request id has no effect.
    */
   increase(orgId: string, holdId: string, increase: HoldIncrease): Promise<IncreaseResult>;
   close(): Promise<void>;
@@ -75,31 +75,31 @@ export interface LedgerReads {
   /** Lists open holds by id, which starts with the time of its creation: oldest first, or newest first on request. */
   holds(orgId: string, query: HoldQuery): Promise<Hold[]>;
   findHold(orgId: string, holdId: string): Promise<Hold | undefined>;
-  /** Returns the open holds of all orgs if this process has them in memory; undefined if they are in the database. */
+  /** Returns the open holds of all orgs if this process has them in memory; undefined if they are only in the database. */
   holdsInMemory(): Hold[] | undefined;
   /**
    * Returns the current usage of these limits. Limits without a counter of their own (rates, chain depth,
    * wildcards) are left out.
    */
   limitUsage(orgId: string, limitIds: readonly string[]): Promise<LimitUsage[]>;
-  /** Returns the current usage of a limit with wildcards for each of these scopes, in their order. */
+  /** Returns the current usage of a limit with wildcards for each of the scopes, in the order of `scopes`. */
   limitUsageIn(orgId: string, limitId: string, scopes: readonly Scope[]): Promise<LimitUsage[]>;
   /**
-   * Returns a consistent snapshot of the counters and open holds of an org, with nothing in flight, and the result
-   * of `read`, which runs within the same snapshot.
+   * Returns a consistent snapshot of the counters and open holds of an org, with no change in flight, and the result of `read`,
+   * which runs within the same snapshot.
    */
   inspect<Result>(orgId: string, read: InspectRead<Result>): Promise<Inspection<Result>>;
 }
 
 /** Ends holds that are overdue. */
 export interface LedgerExpiry {
-  /** Expires one batch of overdue holds, at most one small transaction for each org; returns true if there may be more. */
+  /** Expires one batch of overdue holds, with at most one small transaction per org. Returns true if there may be more. */
   expireDue(): Promise<boolean>;
-  /** Time before the next batch of a backlog, which is left to decisions. */
+  /** Time to wait before the next batch of a backlog, so that decisions can run in between. */
   restMs(): number;
 }
 
-/** Erasure, eviction, and the figures that are monitored. */
+/** Erasure, eviction, and monitored figures. */
 export interface LedgerMaintenance {
   /**
    * Renames a customer in open holds and deletes the counters under both names: in the transaction of `change` on
@@ -110,12 +110,12 @@ export interface LedgerMaintenance {
     renaming: Renaming,
     change: (tx: Transaction) => Promise<void>,
   ): Promise<void>;
-  /** Evicts unused counters, on PostgreSQL one batch of them; returns true if there may be more. */
+  /** Evicts unused counters; on PostgreSQL only one batch of them. Returns true if there may be more. */
   evictCounters(): Promise<boolean>;
   stats(): LedgerStats;
   /**
-   * Returns how far the time of the ledger is ahead of the clock, because that was wrong before; on PostgreSQL, of the org that is
-   * furthest ahead. 0 if it is not.
+   * Returns how far the time of the ledger is ahead of the clock, because the clock was wrong before; 0 if it is not ahead. On
+   * PostgreSQL this is the time of the org that is furthest ahead.
    */
   clockAheadMs(): Promise<number>;
 }

@@ -25,7 +25,7 @@ function createDecisionCounts() {
     ['increase', new Map()],
   ]);
 
-  /** `code` is the error code of a denial; empty for an allow. */
+  /** Adds decisions to a count. `code` is the error code of a denial; empty for an allow. */
   function count(surface: DecisionSurface, outcome: DecisionOutcome, code: ErrorCode | '', times = 1): void {
     const ofSurface = counts.get(surface) as Map<ErrorCode | '', DecisionCount>;
     const existing = ofSurface.get(code);
@@ -139,7 +139,10 @@ export function registerLedgerMetrics(registry: Registry, deps: LedgerMetricsDep
   });
 }
 
-/** Returns the last value if the database is unavailable: the scrape must not fail. */
+/**
+ * Returns a function that reads the value of the metric. While the database is unavailable, it returns the last value, because the
+ * scrape must not fail.
+ */
 function clockAhead({ ledger }: LedgerMetricsDependencies): () => Promise<number> {
   let lastMs = 0;
   return async () => {
@@ -155,8 +158,8 @@ interface HoldStats {
 }
 
 /**
- * On PostgreSQL the holds of all processes are in the database, otherwise they are in memory. If the database is
- * unavailable, the last values are returned.
+ * Returns a function that reads the figures of open holds: on PostgreSQL from the database, which has the holds of all processes,
+ * otherwise from memory. While the database is unavailable, it returns the last values.
  */
 function holdStats({ db, ledger, clock }: LedgerMetricsDependencies): () => Promise<HoldStats> {
   let last: HoldStats = { openHolds: 0, overdueHolds: 0, overdueSeconds: 0 };
@@ -177,7 +180,7 @@ function holdStats({ db, ledger, clock }: LedgerMetricsDependencies): () => Prom
         overdueSeconds: Math.max(0, overdueMs) / 1_000,
       };
     } catch {
-      // Returns the last values: the scrape must not fail, and other metrics show that the database is unavailable.
+      // The scrape must not fail, so the last values are returned. Other metrics show that the database is unavailable.
     } finally {
       inFlight = undefined;
     }

@@ -14,7 +14,7 @@ export interface LedgerOptions<Run> extends BatchDependencies<Run>, Omit<Embedde
   /** Id of this process among those that share the database. */
   readonly processId: string;
   readonly dataDir: string;
-  /** Maximum number of open holds: of all orgs in a process that keeps them in memory, of each org on PostgreSQL. */
+  /** Maximum number of open holds: of all orgs together if the process keeps them in memory, of each org on PostgreSQL. */
   readonly holdsMax: number;
   /** Number of live processes on the database. */
   readonly processes: () => number;

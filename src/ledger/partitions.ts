@@ -25,8 +25,8 @@ async function ensureMonth(db: Database, table: string, start: Date, end: Date):
     return;
   }
   await db.transaction(async (tx) => {
-    // Two processes may try to create it at once, and rows that are already in the default partition must stay
-    // there.
+    // Locked, because two processes may try to create the partition at once, and because rows that are already in the default
+    // partition must stay there.
     await tx.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
     const [existingRow] = await tx.query(
       `SELECT 1 AS one FROM ${table}_rest WHERE charged_at >= $1 AND charged_at < $2 LIMIT 1`,
@@ -45,7 +45,7 @@ async function exists(db: Queryable, name: string): Promise<boolean> {
   return row?.table != null;
 }
 
-/** Drops empty partitions from before the previous month. If a table is locked, they are skipped until the next run. */
+/** Drops empty partitions from before the previous month. A locked table is skipped until the next run. */
 export async function dropEmptyMonths(db: Database, now: Date): Promise<string[]> {
   const current = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1, 1))
     .toISOString()
@@ -74,7 +74,7 @@ async function dropIfEmpty(db: Database, table: string, name: string): Promise<b
   }
   try {
     return await db.transaction(async (tx) => {
-      // NOWAIT: postings would queue behind a session that waits for this lock.
+      // NOWAIT, because postings would queue behind a session that waits for this lock.
       await tx.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE NOWAIT`);
       const empty = (await exists(tx, name)) && (await isEmpty(tx));
       if (empty) {

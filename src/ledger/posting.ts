@@ -22,72 +22,75 @@ export interface RunUsage {
 }
 
 export interface Posting<Run = unknown> {
-  readonly kind: /** A new run that is finished: settles its hold, or is admitted and settled at once. */
+  readonly kind: /** A new run that is finished: it settles its hold, or is admitted and settled at once. */
     | 'charge'
-    /** A new run in progress: is admitted, and its estimate is held. */
+    /** A new run in progress: it is admitted, and its estimate is held. */
     | 'open'
     /** A new run in progress under an existing hold. */
     | 'adopt'
-    /** A backfilled run with its own time. Skips the admission check. */
+    /** A backfilled run with its own time. It skips the admission check. */
     | 'record'
     /** The completion of a run that was opened or adopted. */
     | 'complete'
     /** A correction of a posted run. */
     | 'adjust'
-    /** The held amount of a hold that expired without a settlement: of a new run, or of the run in progress under the hold. */
+    /**
+     * The held amount of a hold that expired without a settlement. It is posted for a new run, or for the run in progress under the
+     * hold.
+     */
     | 'expire'
-    /** The late settlement of such a hold by a new run, which takes the place of the run that the expiry created. */
+    /** The late settlement of such a hold by a new run, which replaces the run that the expiry created. */
     | 'resettle'
-    /** Gives back what such a run was charged, before its late settlement. Made by the ledger. */
+    /** Gives back the charge of an expired hold before its late settlement. Only the ledger makes this posting. */
     | 'reverse';
   readonly runId: string;
-  /** For `expire`: the hold belongs to a run in progress. */
+  /** Set for `expire` if the hold belongs to a run in progress. */
   readonly runExists?: true | undefined;
   readonly externalId: string | null;
-  /**
-   * Digest of the request content. A run with the same `externalId` and a different digest is rejected; null: not
-   * compared.
-   */
+  /** Digest of the request content. A run with the same `externalId` and a different digest is rejected. Null: not compared. */
   readonly contentDigest?: string | null;
   /** Id of the ledger entry that this posting creates. */
   readonly entryId: string;
   readonly scope: Scope;
   /**
-   * The values of the calling key, if the posting names a decision. Unlike those in the scope, they never contradict the
-   * decision: they apply where neither the run nor its hold has a value (`settledScope`).
+   * The values of the calling key, if the posting names a decision. Unlike the values in the scope, they never contradict the
+   * decision: they only apply where neither the run nor its hold has a value (`settledScope`).
    */
   readonly attribution?: AttributionValues | undefined;
   readonly depth: number;
-  /** The actual amounts; for `open`, the maximum. The usd of a correction may be negative. */
+  /** The actual amounts; for `open`, the maximum. For a correction, the usd may be negative. */
   readonly amounts: Amounts;
-  /** The usd by kind; what they do not cover is unsplit. */
+  /** The cost by kind. The rest of the cost is unsplit. */
   readonly parts: CostParts;
   /** Nanodollars by which cached tokens were cheaper than other input. */
   readonly cacheSavings: bigint;
-  /** The hold that this settles or runs under; for `open`, the id of the hold that is created. */
+  /** The hold that the posting settles or that the run uses; for `open`, the id of the hold to create. */
   readonly decisionId: string | null;
   /**
-   * The time of the decision if its id proves that it was given fail-open. Such a decision may not be in the ledger yet,
-   * or may be lost; the run is posted nevertheless.
+   * The time of the decision if its id proves that it was given fail-open. The ledger may not have such a decision yet, or may
+   * never get it; the run is posted nevertheless.
    */
   readonly failOpenAtMs?: number | undefined;
   readonly holdSeconds: number;
-  /** For `record` and `adjust`, the time of the charge. For `complete`, used if its hold no longer exists. */
+  /** The time of the charge, for `record` and `adjust`. For `complete`, it is used if the hold no longer exists. */
   readonly atMs: number | null;
   readonly priceVersion: string | null;
-  /** For `open`: present if the rates of the price depend on it. */
+  /** For `open`: present if the rates of the price depend on the service. */
   readonly service?: HeldService | undefined;
-  /** For `open`: a smaller hold is acceptable, and the largest one that all limits allow is taken. `amounts` are those of the largest. */
+  /**
+   * For `open`: present if a smaller hold is acceptable. The ledger then takes the largest hold that all limits allow. `amounts`
+   * are the maximum.
+   */
   readonly fit?: Fit | undefined;
-  /** For `open`: if the hold expires without a settlement, its amount is posted, whatever the setting of the org is. */
+  /** For `open`: set if the held amount is posted when the hold expires without a settlement, regardless of the org's setting. */
   readonly postIfUnsettled?: true | undefined;
-  /** Set for the end of a call that cost nothing: the idempotency key of its hold is not stored, so the call can be repeated. */
+  /** Set for the end of a call that cost nothing. The idempotency key of its hold is not stored then, so that the call can be repeated. */
   readonly releasesKey?: true | undefined;
   /** Marks that the caller sets, in addition to those of the ledger. */
   readonly marks?: readonly Mark[] | undefined;
-  /** Set if the actual cost of a settlement is unknown: the held amount is posted, or `amounts` if that is more, with this mark. */
+  /** Set if the actual cost of a settlement is unknown. The larger of the held amount and `amounts` is posted with this mark. */
   readonly costAsHeld?: 'unpriced' | 'usage_missing' | undefined;
-  /** True if the model has no price: the posting is marked, whatever its cost. */
+  /** True if the model has no price. The posting is then marked, whatever its cost is. */
   readonly isUnpriced?: boolean | undefined;
   readonly usage: RunUsage;
   /** The reason for a correction. */
@@ -98,11 +101,14 @@ export interface Posting<Run = unknown> {
   readonly permit?: string | undefined;
   /** The run to be stored; opaque to the ledger. */
   readonly run: Run;
-  /** Returns the run as it is stored under another id, if that differs: a late settlement takes the id of its unsettled run. */
+  /**
+   * Returns the run as it is stored under another id. Present if the run depends on its id: a late settlement takes the id of its
+   * unsettled run.
+   */
   readonly runUnder?: ((runId: string) => Run) | undefined;
 }
 
-/** Returns true for postings that need the admission checks. The others use an existing hold, record or correct. */
+/** Returns true for postings that need the admission check. All others use an existing hold, record a past run or correct one. */
 export function needsAdmission({ kind, decisionId }: Posting): boolean {
   return kind === 'open' || (kind === 'charge' && decisionId === null);
 }
@@ -132,7 +138,7 @@ export interface PostingGroup<Run = unknown> {
   storeResponse?(tx: Transaction, posted: readonly Outcome<Run>[]): Promise<void>;
 }
 
-/** Returns true for charges of finished runs without a decision, which are all accepted or rejected together. */
+/** Returns true if the group has only finished runs without a decision, and accepts or rejects all of them together. */
 export function isPlainCharge({ postings, skipRejected }: PostingGroup): boolean {
   return (
     skipRejected !== true &&
@@ -153,20 +159,23 @@ export interface Posted<Run = unknown> {
   readonly kind: 'posted';
   readonly orgId: string;
   readonly posting: Posting<Run>;
-  /** The scope of the posting; if it has a hold, that of the hold, completed by the posting (`settledScope`). */
+  /** The scope of the posting. With a hold, it is the scope of the hold, completed by that of the posting (`settledScope`). */
   readonly scope: Scope;
   readonly chargedAtMs: number;
   readonly postedAtMs: number;
   readonly marks: readonly Mark[];
   /** The hold that is open after this posting, if any. */
   readonly hold: Hold | null;
-  /** For `open`: the smallest amount in nanodollars that a limit of cost still allows after it; undefined if none applies. */
+  /**
+   * For `open`: the smallest amount in nanodollars that the cost limits still allow after the posting; undefined if no cost limit
+   * applies.
+   */
   readonly remainingNanos?: bigint | undefined;
   /** Null if nothing was charged. */
   readonly charged: PendingSettlement | null;
   /**
-   * The fail-open decision that this settles although the ledger has no hold of it. Its end is stored, so that neither
-   * its import nor another run can use it again.
+   * The fail-open decision that the posting settles although the ledger has no hold for it. Its end is stored, so that neither its
+   * import nor another run can use it.
    */
   readonly settledUnheld: Hold | null;
 }
@@ -179,9 +188,9 @@ export type Mark =
   | 'unpriced'
   | 'usage_missing'
   | 'unsettled'
-  /** The provider did not report the usage; it is an upper bound of what was received. */
+  /** The provider did not report the usage; the posted usage is an upper bound. */
   | 'usage_estimated'
-  /** The response was ended before its end, because a limit did not allow more. */
+  /** The response was cut short, because a limit did not allow more. */
   | 'truncated';
 
 export type Outcome<Run = unknown> =
@@ -193,7 +202,7 @@ export type Outcome<Run = unknown> =
 
 export type PostingRejection =
   | { readonly kind: 'denied'; readonly index: number; readonly denial: Denial }
-  /** The permit was used up or withdrawn, or has expired. */
+  /** The permit was used up, was withdrawn or has expired. */
   | { readonly kind: 'permit_spent'; readonly index: number }
   | { readonly kind: 'unknown_decision'; readonly index: number }
   | { readonly kind: 'settled_already'; readonly index: number }

@@ -25,10 +25,7 @@ export const images = Type.Integer({
 
 export const tagsMax = 20;
 
-/**
- * Not a `Type.Record`, which skips validation of values whose name contains a line break and cannot limit the
- * length of names.
- */
+/** Not a `Type.Record`, which skips values whose name contains a line break, and cannot limit the length of names. */
 export const tags = Type.Unsafe<Record<string, string>>({
   type: 'object',
   propertyNames: { type: 'string', minLength: 1, maxLength: 64 },
@@ -47,7 +44,7 @@ export const tagCondition = Type.String({
   description: 'Format: `name=value`.',
 });
 
-/** Returns the JSON that the database compares with the tags of a row. */
+/** Returns a tag condition as JSON, for comparison with the tags of a row. */
 export function tagsWith(condition: string): string {
   const separator = condition.indexOf('=');
   return JSON.stringify({ [condition.slice(0, separator)]: condition.slice(separator + 1) });
@@ -70,7 +67,7 @@ export const estimate = {
   ),
 };
 
-/** Every hold references its scope, and most scopes are equal to recent ones. */
+/** Shared scopes. Every hold references its scope, and most scopes equal a recent one. */
 const sharedScopes = new SharedValues<Scope>(10_000);
 const sharedFields = scopeDimensions.filter((name) => name !== 'chain_id');
 
@@ -91,7 +88,7 @@ type ScopeInput = { readonly [Field in Exclude<ScopeDimension, 'key_id' | 'chain
   readonly tags?: Tags | null;
 };
 
-/** `defaults` apply where the input has no value. Tags are merged by name. */
+/** Returns the scope of a request. `defaults` apply to fields that the request leaves out. Tags are merged by name. */
 export function scopeOf(
   input: ScopeInput,
   keyId: string,

@@ -51,7 +51,7 @@ export const unitName = Type.String({
 });
 /** Maximum number of units of a price. */
 export const unitsMax = 64;
-/** Maximum number of different units of a run: a decision with all its fields fits into 64 KiB. */
+/** Maximum number of different units of a run, so that a decision with all its fields fits into 64 KiB. */
 const unitsPerRunMax = 32;
 
 /** Not a `Type.Record`, which cannot limit the length of names. */
@@ -87,8 +87,8 @@ export function serviceTermsOf({ service_tier, region }: ServiceInput): ServiceT
 const notStated: ServiceTerms = { tier: null, region: null };
 
 /**
- * Returns the service to store in a hold. Undefined if the rates of the price do not depend on it, and for the usual request, which
- * states tokens only: its tokens are in the hold.
+ * Returns the service to store in a hold. Returns undefined if the rates of the price do not depend on it. Returns undefined also
+ * for a request that states tokens only, because the hold has these tokens.
  */
 export function heldServiceOf(
   tariff: Tariff | undefined,
@@ -105,7 +105,7 @@ export function heldServiceOf(
   };
 }
 
-/** Returns the highest rates that a request may be charged; undefined without a price. */
+/** Returns the highest rates that a request may be charged at; undefined if the model has no price. */
 export function requestedRates(
   tariff: Tariff | undefined,
   input: ServiceInput,
@@ -114,7 +114,7 @@ export function requestedRates(
   return tariff && maximumRatesFor(tariff, serviceTermsOf(input), inputTokens);
 }
 
-/** Returns what a request may use besides tokens at the highest rate. Units without a price are left out. */
+/** Returns the charges of a request besides tokens at the highest rate. Units without a price are left out. */
 export function otherChargesOf(
   tariff: Tariff | undefined,
   input: ServiceInput & { readonly images?: number; readonly cache_write_1h_tokens?: number },
@@ -127,7 +127,7 @@ export function otherChargesOf(
   };
 }
 
-/** Returns an error for each unit without a price, or the error of a request without the units that a price charges alone. */
+/** Returns an error for each unit without a price. If the price charges only units and the request has none, returns the error for that. */
 export function unitErrors(tariff: Tariff, input: ServiceInput): readonly FieldError[] {
   if (isUnitMissing(tariff, input)) {
     const names = [...tariff.unitNanos.keys()].join('`, `');
@@ -145,7 +145,7 @@ export function unitErrors(tariff: Tariff, input: ServiceInput): readonly FieldE
 
 const noErrors: readonly FieldError[] = [];
 
-/** Returns true if the price charges units alone, and the request has none. */
+/** Returns true if the price charges only units and the request has none. */
 export function isUnitMissing(tariff: Tariff, { units }: ServiceInput): boolean {
   return isBilledByUnitsOnly(tariff) && Object.keys(units ?? {}).length === 0;
 }

@@ -20,7 +20,7 @@ export interface UnsetFields<Field extends string> {
   readonly tags: readonly string[];
 }
 
-/** Parses `without`. `filters` has the other filters: none of them may name the same field. */
+/** Parses `without`. None of the other filters in `filters` may name the same field. */
 export function parseUnset<Field extends string>(
   text: string | undefined,
   allowed: readonly Field[],

@@ -6,7 +6,7 @@ import type { HoldLog } from './hold-log.ts';
 /** Holds that are written together, as one line. */
 interface Batch {
   readonly opens: OpenHold[];
-  /** Those of them that were just taken, and are released if they cannot be written. */
+  /** The holds of the batch that were just taken. They are released if they cannot be written. */
   readonly taken: OpenHold[];
   readonly written: Promise<void>;
   resolve(): void;
@@ -21,8 +21,8 @@ export class DurableHolds {
   #writing: Promise<void> | undefined;
 
   /**
-   * `onLost` is called with taken holds that could not be made durable, before the promise of `take` rejects; `onWritten` after each
-   * write that succeeded.
+   * `onLost` is called with taken holds that could not be made durable, before the promise of `take` rejects. `onWritten` is called
+   * after each successful write.
    */
   constructor(
     log: HoldLog,
@@ -42,7 +42,7 @@ export class DurableHolds {
     return batch.written;
   }
 
-  /** Writes holds in their current form; for those that are already in the log, this replaces their earlier line. */
+  /** Writes holds in their current form. For holds that are already in the log, the new line replaces the earlier one. */
   add(opens: readonly OpenHold[]): Promise<void> {
     const batch = this.#nextBatch();
     for (const open of opens) {
@@ -51,7 +51,7 @@ export class DurableHolds {
     return batch.written;
   }
 
-  /** Forgets holds whose end is in the database, or that were never acknowledged. */
+  /** Removes holds whose end is in the database, or that were never acknowledged. */
   remove(opens: readonly OpenHold[]): void {
     const locations = opens.map(({ logLocation }) => logLocation);
     for (const open of opens) {
@@ -101,7 +101,7 @@ export class DurableHolds {
     resolve();
   }
 
-  /** Each location is removed exactly once, because the log only counts the holds in a file. */
+  /** Removes each location exactly once, because the log only counts the holds in a file. */
   #move(opens: readonly OpenHold[], location: LogLocation): void {
     const previous = opens.map((open) => {
       if (open.isForgotten) {

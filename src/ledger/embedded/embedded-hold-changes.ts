@@ -1,9 +1,8 @@
 /**
- * Extending and increasing holds on the embedded engine. A change takes effect in memory at once, so that concurrent decisions
- * see it, and is durable in the hold log before the response is sent. If the log cannot be written, it is undone.
- *
- * A crash before the line is complete loses an increase that was not acknowledged. A crash after it keeps the increase; its
- * retry finds its id in the hold, and without a retry the amount is released with the hold.
+ * Extends and increases holds on the embedded engine. A change takes effect in memory at once, so that concurrent decisions see it,
+ * and is durable in the hold log before the response is sent. If the log cannot be written, the change is undone. A crash before
+ * the line is complete loses an increase that was not acknowledged. A crash after it keeps the increase: a retry finds its id in
+ * the hold, and without a retry the amount is released with the hold.
  */
 import type { Hold } from '../holds/hold.ts';
 import type { HoldChange, HoldIncrease, IncreaseResult } from '../holds/hold-request.ts';
@@ -73,7 +72,7 @@ export async function increaseOpenHold(
         try {
           await durable.add([open]);
         } catch (error) {
-          // An ended hold was released as a whole.
+          // If the hold has ended, its whole reservation is released already.
           if (states.isOpen(open)) {
             open.hold = holdWithoutIncrease(orgState, open.hold, increased.increase, request.requestId);
           }

@@ -21,10 +21,9 @@ export async function voidHold(state: EmbeddedState, orgId: string, holdId: stri
 }
 
 /**
- * Ends the holds that are still open and, for expiry, overdue; returns them. Runs inside a database transaction,
- * during which no settlement is in progress: an earlier settlement has ended its hold, a later one finds the end
- * and is late. The end is written to the database first, then memory changes, then the hold is removed from the
- * log.
+ * Ends the holds that are still open and, for expiry, overdue; returns them. Runs inside a database transaction, during which no
+ * settlement is in progress: an earlier settlement has ended its hold, and a later one finds the end and counts as late. The order
+ * is: the end is written to the database, then memory changes, then the hold is removed from the log.
  */
 export async function endHolds(
   state: EmbeddedState,

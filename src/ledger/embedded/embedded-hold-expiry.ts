@@ -12,11 +12,11 @@ import { byOrg } from './holds-by-org.ts';
 
 type Postings = Pick<EmbeddedPostings<unknown>, 'expire'>;
 
-/** Small, because postings wait for the transaction, and everything waits for what it does in memory. */
+/** The batch is small, because postings wait for its transaction, and its work in memory blocks the event loop. */
 const expiriesPerTransaction = { total: 200, perOrg: 100 };
-/** Rest after a transaction that left overdue holds, as a multiple of the time that it took. */
+/** Rest after a transaction that left overdue holds, as a multiple of the transaction's duration. */
 const restRatio = 3;
-/** Keeps a backlog moving under any load. */
+/** Bounds the rest, so that a backlog shrinks under any load. */
 const restMsMax = 250;
 
 type IsDue = (open: OpenHold) => boolean;
@@ -27,7 +27,7 @@ export class EmbeddedHoldExpiry implements LedgerExpiry {
   readonly #lifetimes: ElapsedLifetimes;
   #tookMs = 0;
 
-  /** `monotonicMs` measures the lifetimes of holds that are ahead of the clock. */
+  /** `monotonicMs` measures the lifetimes of holds that were admitted ahead of the clock. */
   constructor(state: EmbeddedState, postings: Postings, monotonicMs?: () => number) {
     this.#state = state;
     this.#postings = postings;
@@ -48,14 +48,14 @@ export class EmbeddedHoldExpiry implements LedgerExpiry {
   }
 
   /**
-   * Expires a batch: holds that are released in one transaction, those whose amount is posted in one for each org. A failure of
+   * Expires a batch. Holds that are released share one transaction; holds whose amount is posted share one per org. A failure of
    * one hold or org does not keep the others open. Throws the first error after all were tried.
    */
   async #expireBatch(): Promise<boolean> {
     const clockMs = this.#state.time.clockMs();
     const { holds: due, more } = this.#state.states.expiries.takeDue(clockMs, expiriesPerTransaction);
     const elapsed = this.#elapsed(clockMs);
-    // A hold that was extended meanwhile has another expiry.
+    // A hold that was extended in the meantime has another expiry.
     const isDue = (open: OpenHold) =>
       open.hold.expiresAtMs <= clockMs || elapsed.get(open) === open.hold.expiresAtMs;
     const released: OpenHold[] = [];
@@ -76,7 +76,7 @@ export class EmbeddedHoldExpiry implements LedgerExpiry {
     return more;
   }
 
-  /** Returns holds that are ahead of the clock and whose lifetime has elapsed, with their expiries. */
+  /** Returns the holds that were admitted ahead of the clock and whose lifetime has elapsed, with their expiries. */
   #elapsed(clockMs: number): ReadonlyMap<OpenHold, number> {
     const ahead =
       this.#state.time.now() > clockMs + aheadMsMax ? this.#state.states.openHoldsAhead(clockMs) : [];
@@ -91,7 +91,7 @@ export class EmbeddedHoldExpiry implements LedgerExpiry {
     );
   }
 
-  /** Posts those overdue holds of an org that are posted at expiry (`isPostedAtExpiry`). Adds the others to `released`. */
+  /** Posts the overdue holds of an org that are posted at expiry (`isPostedAtExpiry`). Adds the others to `released`. */
   async #expireOrg(
     orgId: string,
     holds: readonly OpenHold[],
@@ -113,11 +113,11 @@ export class EmbeddedHoldExpiry implements LedgerExpiry {
     }
   }
 
-  /** Schedules the holds of a batch that have not ended: extended ones at their expiry, the others in the next second. */
+  /** Schedules the holds of a batch that have not ended: extended ones at their new expiry, the others in the next second. */
   #scheduleAgain(due: readonly OpenHold[], nowMs: number): void {
     const { states } = this.#state;
     for (const open of due) {
-      // Without the state of its org nothing was tried.
+      // If the state of the org is not loaded, its holds were not tried.
       if (states.isOpen(open) || states.get(open.hold.orgId) === undefined) {
         if (open.hold.expiresAtMs > nowMs) {
           states.expiries.move(open);

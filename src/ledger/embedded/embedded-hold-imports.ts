@@ -1,4 +1,4 @@
-/** Importing holds on the embedded engine: decisions that were made elsewhere, for example while the ledger was unavailable. */
+/** Imports holds on the embedded engine: decisions that were made elsewhere, for example while the ledger was unavailable. */
 import { applicableCounters } from '../../kernel/admission.ts';
 import type { Hold } from '../holds/hold.ts';
 import { addImportedHold, type HoldImport, type ImportedHold } from '../holds/hold-import.ts';
@@ -33,7 +33,7 @@ async function importWithKey(state: EmbeddedState, imported: Hold): Promise<Impo
   return keysInFlight.serialize(keyId, async () => {
     const open = states.findByKey(keyId);
     const stored = await findStoredKey(db, orgId, key.digest, time.now());
-    // A key that was already used stays with its decision; this hold is imported without a key.
+    // If the key was used before, it belongs to the earlier decision, and this hold is imported without a key.
     return importHold(
       state,
       open === undefined && stored === undefined ? imported : { ...imported, idempotency: null },
@@ -45,13 +45,14 @@ async function importHold({ db, states, durable }: EmbeddedState, imported: Hold
   const { orgId, id, scope, admittedAtMs, surface } = imported;
   const orgState = await states.open(orgId);
   for (;;) {
-    // Nothing is awaited between this and adding the hold: another import of the decision may be settled at any time.
+    // There must be no `await` between this query and adding the hold, because another import of the decision may be settled at any
+    // time.
     const ended = await findEnds(db, [orgId], [id]);
     if (orgState.holds.has(id)) {
       return { kind: 'known' };
     }
     if (ended.length > 0) {
-      // A run has settled the decision before its import, so its key was not stored with its end.
+      // A run settled the decision before its import, so the end was stored without the key.
       await storeKeys(db, [imported]);
       return { kind: 'known' };
     }

@@ -1,11 +1,9 @@
 /**
- * The ledger of the embedded engine. One process owns the database, so the state of its orgs lives in memory. A
- * decision without an idempotency key needs no query once its counters are loaded; its hold is durable in a log before
- * the response is sent. Concurrent postings share a transaction.
- *
- * A counter is the amount in the database plus everything since, without a gap: a posting is counted in memory as
- * soon as its commit is known, before any later statement can return, because PGlite has a single connection that
- * callers use in turn.
+ * The ledger of the embedded engine. One process owns the database, so the state of its orgs lives in memory. A decision without an
+ * idempotency key needs no query once its counters are loaded. Its hold is durable in a log before the response is sent. Concurrent
+ * postings share a transaction. A counter is the amount in the database plus everything since, without a gap: a posting is counted
+ * in memory as soon as its commit is known, before any later statement can return, because callers take turns on the single
+ * connection of PGlite.
  */
 import { applicableCounters } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
@@ -39,7 +37,7 @@ import type { LedgerTime } from './ledger-time.ts';
 import { requireDatabase } from './require-database.ts';
 
 export interface EmbeddedLedgerOptions<Run> extends BatchDependencies<Run>, EmbeddedStateOptions {
-  /** Measures the lifetimes of holds that are ahead of the clock. */
+  /** Measures the lifetimes of holds that were admitted ahead of the clock. */
   readonly monotonicMs?: () => number;
 }
 
@@ -130,7 +128,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
   }
 
   decide(request: HoldRequest): DecidedHold | Exclude<HoldResult, Held> | undefined {
-    // A key may be stored in the database, which `hold` checks.
+    // A key may be stored in the database. Only `hold` checks that.
     return request.key === undefined ? this.#decide(request) : undefined;
   }
 
@@ -159,7 +157,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     return { held, durable: this.#durable.take(open) };
   }
 
-  /** Loads what a decision needs; concurrent requests of an org share one load. */
+  /** Loads the state that a decision needs. Concurrent requests of an org share one load. */
   async #load(request: HoldRequest): Promise<void> {
     const { orgId } = request;
     let load = this.#loads.get(orgId);
@@ -187,7 +185,7 @@ export class EmbeddedLedger<Run = unknown> implements Ledger<Run> {
     if (opened === 0) {
       return this.#postings.add(group);
     }
-    // Reserves the places until the holds are counted themselves, or were not taken.
+    // Reserves the places until each hold is counted by itself or turns out not to be taken.
     if (!openHolds.tryTake(orgId, opened)) {
       throw new OverCapacity(tooManyHolds);
     }

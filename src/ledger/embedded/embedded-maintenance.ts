@@ -51,7 +51,7 @@ export function createEmbeddedMaintenance(
   };
 }
 
-/** Returns the holds that were renamed. Synchronous, so that no decision uses the old name in between. */
+/** Renames a customer in the open holds and returns these. Synchronous, so that no decision uses the old name in between. */
 function renameInMemory(
   states: LedgerStates,
   orgState: OrgLedgerState,

@@ -1,12 +1,11 @@
 /**
- * Postings on the embedded engine. Queued postings share a transaction. Their settlements are committed in memory
- * as soon as the commit is known, rolled back if the transaction was rolled back, and kept as holds while the
- * outcome is unknown.
+ * Postings on the embedded engine. Queued postings share a transaction. Their settlements are committed in memory as soon as the
+ * commit is known, rolled back if the transaction was rolled back, and kept as holds while the outcome is unknown.
  *
- * A batch of charges may be followed by the next one before its commit is known, so that neither the database nor this thread
- * waits for the other. The following batch is decided while the amounts of the first are reserved. If the first one is rolled
- * back, less was spent than assumed: what the following batch has allowed stands, and what it has denied is decided again.
- * Whatever must be read for its decisions is read after the first commit.
+ * A batch of charges may be followed by the next batch before its commit is known, so that neither the database nor this thread
+ * waits for the other. The following batch is decided while the amounts of the first one are reserved. If the first one is rolled
+ * back, less was spent than assumed. So what the following batch has allowed stands, and what it has denied is decided again. Reads
+ * for its decisions happen after the first commit.
  */
 import { commitSettlement } from '../../kernel/settlement.ts';
 import {
@@ -45,22 +44,22 @@ export interface EmbeddedPostingsDependencies<Run>
 
 type GroupsOfBatch<Run> = readonly PostingGroup<Run>[];
 
-/** Nothing was decided yet. */
+/** A batch without any decision yet. */
 const emptyBatch: Batch<never> = { results: new Map(), uncommitted: [], newHolds: [] };
 
 /** A batch of the queue, from its start until all its groups are resolved or rejected. */
 class BatchInProgress<Run> {
   readonly waiting: readonly WaitingGroup<Run>[];
-  /** The batch whose commit was not known when this one was started. Unset when this one ends. */
+  /** The batch whose commit was unknown when this one started. Unset when that batch ends. */
   preceding: BatchInProgress<Run> | undefined;
   following: BatchInProgress<Run> | undefined;
   uncommitted: readonly UncommittedPosting<Run>[] = [];
-  /** Starts the following transaction; set while the commit is not known. */
+  /** Starts the transaction of the following batch. Set while the commit of this one is unknown. */
   startNext: StartTransaction | undefined;
-  /** True once the database has written the runs, so that the commit is near. */
+  /** True once the database has written the runs: the commit is near. */
   isWritten = false;
   hasFailed = false;
-  /** True: decided without searching for its runs (`NewRunsAssumption`). */
+  /** True if the batch is decided without searching for its runs (`NewRunsAssumption`). */
   assumesNewRuns = false;
   done: Promise<void> = Promise.resolve();
   /** Resolves when the batch is committed or rolled back in memory, or its outcome is unknown. */
@@ -104,8 +103,8 @@ export class EmbeddedPostings<Run> {
   }
 
   /**
-   * Posts the held amounts of expired holds of an org, in a transaction of its own. `stillOpen` is called in the transaction,
-   * during which no settlement is in progress.
+   * Posts the held amounts of expired holds of an org, in a separate transaction. `stillOpen` is called inside it, when no
+   * settlement is in progress.
    */
   async expire(orgId: string, stillOpen: () => readonly Hold[]): Promise<void> {
     await this.#post([orgId], async (tx) => {
@@ -114,7 +113,7 @@ export class EmbeddedPostings<Run> {
     });
   }
 
-  /** Posts a batch and those that follow it. */
+  /** Posts a batch and the batches that follow it. */
   async #postBatch(waiting: readonly WaitingGroup<Run>[]): Promise<void> {
     let current: BatchInProgress<Run> | undefined = this.#begin(waiting);
     while (current !== undefined) {
@@ -148,7 +147,7 @@ export class EmbeddedPostings<Run> {
     const deniedWrongly = waiting.filter(
       ({ group }) => !isFinal(batch.results.get(group) as GroupResult<Run>),
     );
-    // Sends the next batch to the database first: resolving these promises takes as long as writing that batch.
+    // The next batch is sent to the database first, because resolving these promises takes as long as writing that batch.
     setImmediate(() => {
       for (const { group, resolve } of waiting) {
         const result = batch.results.get(group) as GroupResult<Run>;
@@ -163,8 +162,8 @@ export class EmbeddedPostings<Run> {
   }
 
   /**
-   * Starts the next batch of the queue before the commit of this one is known, unless other work waits for the database. Both have
-   * plain charges only: rejections within a group that skips them could not be decided again.
+   * Starts the next batch of the queue before the commit of this one is known, unless other work waits for the database. Both
+   * batches must have plain charges only: a group that skips rejected postings could not be decided again.
    */
   #follow(batch: BatchInProgress<Run>): void {
     const { startNext, isWritten, waiting } = batch;
@@ -186,8 +185,8 @@ export class EmbeddedPostings<Run> {
   }
 
   /**
-   * Posts groups of these orgs in one transaction and commits them in memory. `current` is undefined for a transaction that no
-   * other may follow.
+   * Posts groups of these orgs in one transaction and commits them in memory. `current` is undefined if no batch may follow this
+   * transaction.
    */
   async #post(
     orgIds: readonly string[],
@@ -238,7 +237,7 @@ export class EmbeddedPostings<Run> {
       this.#handleFailure(batch, error);
       throw error;
     }
-    // Before the commit in memory, which removes those that ended in the same batch.
+    // The holds are tracked before the commit in memory, which removes those that ended in the same batch.
     for (const open of batch.newHolds) {
       states.track(open);
     }
@@ -256,7 +255,7 @@ export class EmbeddedPostings<Run> {
     };
   }
 
-  /** The next batch is started when the runs are written: earlier it would be small, later the database would wait for it. */
+  /** Starts the next batch when the runs are written. Earlier the next batch would be small, later the database would wait for it. */
   #reportingDeps(current: BatchInProgress<Run>): BatchDependencies<Run> {
     return {
       ...this.#deps,
@@ -275,7 +274,7 @@ export class EmbeddedPostings<Run> {
     const ended: OpenHold[] = [];
     for (const { orgState, posted, ends } of uncommitted) {
       if (posted.charged !== null) {
-        // Uses the current hold: while its end was unresolved, its counters may have changed.
+        // Uses the current hold, because its counters may have changed while its end was unresolved.
         commitSettlement(
           orgState.counters,
           ends === null ? posted.charged : { ...posted.charged, reservation: ends.hold },
@@ -331,7 +330,8 @@ export class EmbeddedPostings<Run> {
       for (const one of uncommitted) {
         this.#resolve(one, written);
       }
-      // A posting that was not written is no news: the request that failed has a line of its own. An outage has thousands of them.
+      // Logged at `debug` if nothing was written: each failed request has logged a line already, and an outage has thousands of
+      // them.
       this.#deps.log[written.size > 0 ? 'info' : 'debug'](
         { postings: uncommitted.length },
         'resolved postings with unknown outcome',
@@ -361,7 +361,7 @@ export class EmbeddedPostings<Run> {
     if (committed) {
       this.#commit([one]);
       if (opened !== undefined) {
-        // The hold is in the log since before the commit.
+        // The hold has been in the log since before the commit.
         this.#deps.states.track(opened);
       }
     } else {

@@ -38,7 +38,7 @@ export function createEmbeddedReads({ db, states, time }: EmbeddedState): Ledger
     async limitUsageIn(orgId, limitId, scopes) {
       const orgState = await states.open(orgId);
       const wanted = countersOfScopes(orgState.limits, limitId, scopes, time.now());
-      // Missing counters are not created: few of them may ever be needed.
+      // Missing counters are not created, because most of them may never be needed.
       const missing = new Map<string, bigint>();
       for (const [index, one] of wanted.entries()) {
         if (!orgState.counters.has(one.key)) {

@@ -1,7 +1,7 @@
 /**
- * Ties the hold log to its database. Each start begins a new generation that is stored in both. If the two differ,
- * one of them was restored from a backup without the other, so holds could be missing or ended holds could
- * reappear: the start fails. A log without a generation is new and matches every database.
+ * Ties the hold log to its database. Each start begins a new generation and stores its id in both. If the two ids differ, one of
+ * them was restored from a backup without the other. Holds could then be missing, or ended holds could reappear, so the start
+ * fails. A log without a generation is new and matches every database.
  */
 import { randomUUID } from 'node:crypto';
 import type { Database, Queryable } from '../../platform/db/database.ts';
@@ -17,7 +17,7 @@ export class HoldLogMismatch extends Error {
   }
 }
 
-/** Throws unless the log belongs to the database, or to none yet. Returns the generation of the database. */
+/** Throws unless the log belongs to this database or to none yet. Returns the generation of the database. */
 export async function requireSameGeneration(db: Database, log: HoldLog): Promise<string | null> {
   const inLog = log.readGeneration();
   const inDatabase = await readGeneration(db);
@@ -30,7 +30,7 @@ export async function requireSameGeneration(db: Database, log: HoldLog): Promise
 export async function beginGeneration(db: Database, log: HoldLog): Promise<void> {
   const inDatabase = await requireSameGeneration(db, log);
   const next = randomUUID();
-  // In this order the two match after a crash at any point, but not after restoring one of them from a backup of an
+  // In this order the two match after a crash at any point. They do not match after one of them was restored from a backup of an
   // earlier generation.
   log.writeGeneration({ now: next, before: inDatabase });
   await db.query(
@@ -41,7 +41,7 @@ export async function beginGeneration(db: Database, log: HoldLog): Promise<void>
   log.writeGeneration({ now: next });
 }
 
-/** Null in a database that was not opened with a hold log yet. */
+/** Returns null for a database that was never opened with a hold log. */
 export async function readGeneration(db: Queryable): Promise<string | null> {
   const [row] = await db.query<{ generation: string }>('SELECT generation FROM hold_log_generation', []);
   return row?.generation ?? null;

@@ -1,16 +1,16 @@
 /**
- * Write-ahead log of open holds for the embedded engine. Holds are appended to files before the response is sent. With
- * `sync` durability a line is also synced to disk, in the background, so that a slow disk does not block the event loop;
- * with `os` a line is only copied into the page cache, which survives the end of the process. A file is full at a
- * maximum size or age, and is deleted when the last hold in it has ended.
+ * Write-ahead log of open holds for the embedded engine. Holds are appended to files before the response is sent.
  *
- * A file grows by many lines at once, filled with zeros, and later lines overwrite these: a sync then writes the line alone, and
- * not also the new size of the file, which would wait for the journal of the file system.
+ * With `sync` durability a line is also synced to disk, in the background, so that a slow disk does not block the event loop. With
+ * `os` a line is only copied into the page cache, which survives the end of the process.
  *
- * A hold that has ended may still be in the log at the next start: `restoreHolds` drops those whose end is in the
- * database. The database keeps ends for some days only, so no file may live longer. A line cut short by a crash was
- * never acknowledged; it is ignored at the end of a file, and reported as damage anywhere else, which stops the
- * start.
+ * A file is full at a maximum size or age, and is deleted when the last hold in it has ended. A file grows by many lines at once,
+ * filled with zeros that later lines overwrite. So a sync writes only the line, not the new size of the file, which would wait for
+ * the journal of the file system.
+ *
+ * A hold that has ended may still be in the log at the next start: `restoreHolds` drops holds whose end is in the database. The
+ * database keeps ends for some days only, so no file may live longer. A line cut short by a crash was never acknowledged. It is
+ * ignored at the end of a file; anywhere else it is damage and stops the start.
  */
 import {
   closeSync,
@@ -36,7 +36,7 @@ import type { LogLocation } from '../holds/org-ledger-state.ts';
 
 const syncDataOf = promisify(fdatasync);
 
-/** The disk is full or unavailable. The holds do not count as taken, so the outcome is known. */
+/** The disk is full or unavailable. The outcome is known: the holds do not count as taken. */
 export class HoldsNotDurable extends DatabaseUnavailable {
   override readonly name = 'HoldsNotDurable';
 
@@ -47,8 +47,8 @@ export class HoldsNotDurable extends DatabaseUnavailable {
 
 export interface HoldLog {
   /**
-   * Makes holds durable, or rejects with `HoldsNotDurable`. Returns their location; a hold that was already in the log
-   * must be removed from its previous location. One call at a time.
+   * Makes holds durable, or rejects with `HoldsNotDurable`. Returns their location. A hold that was already in the log must be
+   * removed from its previous location. Only one call may be in progress.
    */
   append(holds: readonly Hold[]): Promise<LogLocation>;
   /**
@@ -67,10 +67,7 @@ export interface LoggedHold {
   readonly location: LogLocation;
 }
 
-/**
- * Identifies the database that the holds belong to. While a new generation begins, `before` is the previous one;
- * null: there was none.
- */
+/** The database that the holds belong to. While a new generation begins, `before` is the previous one; null: there was none. */
 export interface Generation {
   readonly now: string;
   readonly before?: string | null;
@@ -86,10 +83,10 @@ export interface HoldLogOptions {
 
 const defaultFileBytesMax = 8 * 1_024 * 1_024;
 
-/** By how much a file grows at once. */
+/** Size by which a file grows. */
 const growthBytes = 64 * 1_024;
 
-/** The file is emptied this long after its last hold has ended, unless a hold was added meanwhile. */
+/** Time after the end of the last hold until the file is emptied, unless a hold is added before. */
 export const emptyAfterMs = 1_000;
 
 /**
@@ -100,13 +97,13 @@ const fileAgeMaxMs = 6 * 3_600_000;
 
 interface LogFile extends LogLocation {
   readonly number: number;
-  /** Size of the lines. */
+  /** Size of the written lines. */
   bytes: number;
-  /** Size of the file: zeros follow the lines. */
+  /** Size of the file, including the zeros after the lines. */
   allocatedBytes: number;
-  /** Holds in the file, those of a line that is being written included. */
+  /** Number of open holds in the file, including those of a line that is being written. */
   open: number;
-  /** The earliest time of a line. The time of a line is the latest admission time of its holds. */
+  /** The earliest of the line times. The time of a line is the latest admission time of its holds. */
   sinceMs: number;
 }
 
@@ -119,11 +116,11 @@ export function openHoldLog(
   const generationPath = join(directory, 'generation.json');
   let current = newFile(Math.max(0, ...numbers.map(Number)) + 1);
   let descriptor = openSync(current.path, 'w', 0o600);
-  /** True until the name of the current file is on disk. */
+  /** True until the directory entry of the current file is synced. */
   let isNameUnsynced = true;
-  /** True if a failed line could not be cut off: the next line must not follow it. */
+  /** True if a failed line could not be cut off. The next line must not follow it. */
   let isTailBroken = false;
-  /** Once closed, the number of the descriptor may be reused by another file. */
+  /** Once the log is closed, another file may reuse the number of the descriptor. */
   let closed = false;
   let emptying: NodeJS.Timeout | undefined;
 
@@ -152,7 +149,7 @@ export function openHoldLog(
     try {
       rmSync(file.path, { force: true });
     } catch {
-      // Ignored: the next start finds the file again and drops its holds, because their ends are in the database.
+      // Ignored: the next start finds the file again and drops its holds, whose ends are in the database.
     }
   }
 
@@ -162,7 +159,7 @@ export function openHoldLog(
     }
   }
 
-  /** Cuts the current file off behind these bytes. Returns false if that failed. */
+  /** Truncates the current file to this many bytes. Returns false if that failed. */
   function cutOffAt(bytes: number): boolean {
     try {
       ftruncateSync(descriptor, bytes);
@@ -177,8 +174,8 @@ export function openHoldLog(
   function startNextFile(): void {
     const full = current;
     const next = newFile(full.number + 1);
-    // Opened before the old file is closed, so that the number of the descriptor is not reused while it is still
-    // written to.
+    // The new file is opened before the old one is closed, so that the number of the descriptor is not reused while the old file is
+    // still written to.
     const opened = openSync(next.path, 'w', 0o600);
     closeSync(descriptor);
     current = next;
@@ -201,7 +198,7 @@ export function openHoldLog(
     const file = current;
     file.sinceMs = Math.min(file.sinceMs, admittedAtMs);
     const line = Buffer.from(`${holdsLine(holds)}\n`);
-    // Counted first, so that the file is not truncated during the write because its other holds have ended.
+    // The holds are counted first, so that the file is not emptied during the write when its other holds end.
     file.open += holds.length;
     try {
       writeAtEnd(file, line);
@@ -319,7 +316,7 @@ export class DamagedHoldLog extends Error {
   }
 }
 
-/** A power cut can leave the file empty with `SVC_DURABILITY=os`. */
+/** With `SVC_DURABILITY=os` a power cut can leave the generation file empty. */
 export class DamagedGeneration extends Error {
   constructor(path: string) {
     super(
@@ -332,10 +329,10 @@ export class DamagedGeneration extends Error {
 
 function readHolds(path: string): Hold[] {
   const lines = readFileSync(path, 'utf8').split('\n');
-  // After the last newline: nothing, zeros, or a line cut short by a crash.
+  // After the last newline there is nothing, zeros, or a line cut short by a crash.
   lines.pop();
   if (lines.at(-1)?.includes('\0') === true) {
-    // A power cut during the last write can leave a gap of zeros in that line. Lines before it were synced.
+    // A power cut during the last write can leave zeros inside that line. The lines before it were synced.
     lines.pop();
   }
   try {

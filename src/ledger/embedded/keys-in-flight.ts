@@ -1,4 +1,7 @@
-/** Idempotency keys in use, or whose hold is not durable yet: until then neither the response nor a replay may be sent. */
+/**
+ * Idempotency keys that are in use, or whose hold is not durable yet. Until the hold is durable, neither the response nor a replay
+ * may be sent.
+ */
 export class KeysInFlight {
   readonly #last = new Map<string, Promise<void>>();
 

@@ -14,7 +14,7 @@ export interface LedgerStatesOptions {
   readonly orgLimits: OrgLimitsCache;
   /** Open holds of the previous process. */
   readonly restored: readonly LoggedHold[];
-  /** Time of the latest posting that a wrong clock has dated ahead of now; 0 if there is none. */
+  /** Time of the latest posting that a wrong clock dated in the future; 0 if there is none. */
   readonly latestPostingMs: number;
   /** Maximum number of open holds of all orgs. */
   readonly holdsMax: number;
@@ -23,7 +23,7 @@ export interface LedgerStatesOptions {
 
 export class LedgerStates {
   readonly expiries = new OrgExpiries();
-  /** Counts the open holds of each org: they are in memory, so their number is bounded. */
+  /** Counts the open holds of each org. Their number is bounded, because they are in memory. */
   readonly openHolds: FairShare;
   readonly #options: LedgerStatesOptions;
   readonly #states = new Map<string, OrgLedgerState>();

@@ -5,7 +5,7 @@ export class LedgerTime {
   readonly #clock: Clock;
   #nowMs: number;
 
-  /** `floorMs`: the last persisted time, behind which the ledger never moves. */
+  /** `floorMs` is the last persisted time. The ledger never goes back before it. */
   constructor(clock: Clock, floorMs: number) {
     this.#clock = clock;
     this.#nowMs = floorMs;

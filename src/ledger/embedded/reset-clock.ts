@@ -15,8 +15,8 @@ export interface EmbeddedReset {
 }
 
 /**
- * May be interrupted at any point and run again: the holds are first, and those that were admitted again are not ahead any more. Their
- * runs are found by their own time.
+ * Can be interrupted at any point and run again. It readmits the holds first, and a readmitted hold is no longer ahead of the
+ * clock. The runs are found by their own time.
  */
 export async function resetEmbeddedClock(
   db: Database,

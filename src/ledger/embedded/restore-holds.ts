@@ -4,7 +4,7 @@ import type { Hold } from '../holds/hold.ts';
 import { findEnds } from '../postings/ledger-writes.ts';
 import type { HoldLog, LoggedHold } from './hold-log.ts';
 
-/** Returns the holds in the order of their admission. Removes all others from the log. */
+/** Returns the open holds in the order of their admission. Removes all others from the log. */
 export async function restoreHolds(db: Database, holdLog: HoldLog): Promise<LoggedHold[]> {
   const restored = holdLog.restore();
   const open: LoggedHold[] = [];
@@ -21,7 +21,7 @@ export async function restoreHolds(db: Database, holdLog: HoldLog): Promise<Logg
       db,
       chunk.map(({ hold }) => hold).filter(({ runId }) => runId !== null),
     );
-    // The hold of a run is logged before the run is committed. Without the run, the hold is dropped.
+    // The hold of a run is logged before the run is committed. If the run is missing, the hold is dropped.
     const isOpen = ({ hold: { id, runId } }: LoggedHold) =>
       !ended.has(id) && (runId === null || runs.has(runId));
     open.push(...chunk.filter(isOpen));

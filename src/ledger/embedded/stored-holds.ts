@@ -1,6 +1,6 @@
 /**
- * Open holds of an embedded data directory that no service has open: read for a backup or a move, written by a snapshot or a
- * restore.
+ * Open holds in an embedded data directory that no service has open. A backup or a move reads them; a snapshot or a restore writes
+ * them.
  */
 import type { Database } from '../../platform/db/database.ts';
 import { type Hold, holdOfRecord, holdRecord } from '../holds/hold.ts';
@@ -22,8 +22,8 @@ export async function readStoredHolds(db: Database, directory: string): Promise<
 }
 
 /**
- * Writes a hold log. Without a generation it belongs to no database yet: the next start binds both to a new generation, and a
- * hold log from before the restore does not match any more.
+ * Writes a hold log. Without a generation the log belongs to no database yet. The next start then gives log and database a new
+ * generation, so that a hold log from before the restore does not match any more.
  */
 export async function writeHoldLog(
   directory: string,
@@ -45,7 +45,7 @@ export async function writeHoldLog(
 
 const recordsPerBatch = 1_000;
 
-/** Holds as JSON, in batches, as a transfer needs them. */
+/** Returns holds as JSON, in batches for a transfer. */
 export function* recordBatches(holds: readonly Hold[]): Generator<string[]> {
   for (let at = 0; at < holds.length; at += recordsPerBatch) {
     yield holds.slice(at, at + recordsPerBatch).map(holdRecord);

@@ -1,4 +1,4 @@
-/** Holds whose end, or whose run that opens them, was sent to the database with an unknown outcome. */
+/** Holds whose outcome is unknown: their end, or the run that opens them, was sent to the database without a known result. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../../platform/db/database.ts';
 
@@ -17,8 +17,8 @@ export class UnresolvedHoldEnds {
   #closed = false;
 
   /**
-   * Retries `find`, which determines the outcome and acts on it, until it succeeds or `close` is called. The holds
-   * are unresolved until it succeeds.
+   * Retries `find`, which determines the outcome and acts on it, until `find` succeeds or `close` is called. Until then the holds
+   * are unresolved.
    */
   async resolve(holdIds: readonly string[], find: () => Promise<void>): Promise<void> {
     for (const id of holdIds) {

@@ -1,4 +1,4 @@
-/** Replaces the id of an erased customer by a pseudonym, in open holds too. */
+/** Replaces the id of an erased customer by a pseudonym, also in open holds. */
 import { randomBytes } from 'node:crypto';
 import { type TagField, type Tags, tagNameOf } from '../../kernel/limits.ts';
 import type { Hold } from './hold.ts';
@@ -23,9 +23,9 @@ export interface Renaming {
 const nameLengthMin = 4;
 
 /**
- * Returns a PostgreSQL regular expression that finds a customer id in a name chosen by the caller, such as a chain
- * id: as the whole name or, if the id is long enough, as a part with no letter or digit on either side. It matches the
- * id only, so that the character between two ids belongs to both.
+ * Returns a PostgreSQL regular expression that finds a customer id in a name chosen by the caller, such as a chain id. The id must
+ * be the whole name or, if it is long enough, a part with no letter or digit on either side. The match contains the id only, so
+ * that adjacent ids may share the character between them.
  */
 export function namePattern(customerId: string): string {
   const escaped = customerId.replaceAll(/[^\p{L}\p{N}\s]/gu, '\\$&');
@@ -45,9 +45,9 @@ export function renamedName(name: string, { from, to }: Renaming): string {
 }
 
 /**
- * Returns the hold of a renamed customer, without its stored response, or undefined if it belongs to another
- * customer. Counters keyed by the old name are dropped from the hold: they are deleted, and a counter that is
- * created under the new name adds the hold again. Only the tags that limits match are kept.
+ * Returns the hold of a renamed customer, without its stored response; undefined if the hold belongs to another customer. The hold
+ * loses its counters keyed by the old name. Those counters are deleted, and a counter created under the new name adds the hold
+ * again. Only the tags that limits match are kept.
  */
 export function renamedHold(
   hold: Hold,
@@ -88,7 +88,7 @@ export function droppedCounters(before: Hold, after: Hold): string[] {
   return before.shares.filter((share) => !after.shares.includes(share)).map(({ key }) => key);
 }
 
-/** Returns true if the values that a counter is for contain the id of the renamed customer, or the pseudonym. */
+/** Returns true if the values in a counter's key contain the id of the renamed customer, or the pseudonym. */
 export function isCounterOfCustomer(key: string, { from, to }: Renaming): boolean {
   const colon = key.indexOf(':');
   const values = key.slice(colon + 1);
@@ -98,10 +98,7 @@ export function isCounterOfCustomer(key: string, { from, to }: Renaming): boolea
   );
 }
 
-/**
- * Returns true if a counter is keyed by this value. The key has the value after its first colon, or a JSON list of
- * several values.
- */
+/** Returns true if a counter is keyed by this value. After its first colon, the key has the value, or a JSON list of several values. */
 function isCounterOf(key: string, value: string | null): boolean {
   const colon = key.indexOf(':');
   if (colon < 0 || value === null) {

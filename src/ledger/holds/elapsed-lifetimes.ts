@@ -1,10 +1,14 @@
 /**
- * Holds that were admitted ahead of the clock: while it was wrong, or since then, because the time of the ledger never runs backwards.
- * The clock says nothing about the age of such a hold, so its lifetime is measured from the moment when it was first seen here.
+ * Tracks holds that were admitted ahead of the clock: while the clock was wrong, or later, because the time of the ledger never
+ * runs backwards. The clock says nothing about the age of such a hold. So its lifetime is measured from the moment when this
+ * process first saw it.
  */
 import { performance } from 'node:perf_hooks';
 
-/** The clocks of processes on one database differ by less. More is a clock that was wrong, for example before a failover. */
+/**
+ * Processes on one database have clocks that differ by less. A larger difference means that a clock was wrong, for example before a
+ * failover.
+ */
 export const aheadMsMax = 1_000;
 
 export interface HoldTimes {
@@ -20,7 +24,7 @@ export function isAhead({ admittedAtMs }: Pick<HoldTimes, 'admittedAtMs'>, clock
 
 export class ElapsedLifetimes {
   readonly #monotonicMs: () => number;
-  /** By the id of the hold. */
+  /** When each hold was first seen, by its id. */
   #seenAtMs = new Map<string, number>();
 
   constructor(monotonicMs: () => number = () => performance.now()) {
@@ -28,9 +32,9 @@ export class ElapsedLifetimes {
   }
 
   /**
-   * Takes all holds that are ahead of the clock and returns those whose lifetime has elapsed, a bounded number of each org. A hold that
-   * is returned and cannot be ended is returned again after another lifetime, so that it does not keep others open. Holds that are no
-   * longer given are forgotten.
+   * Takes all holds that are ahead of the clock and returns those whose lifetime has elapsed, up to a maximum per org. A returned
+   * hold that could not be ended is returned again after another lifetime, so that it does not keep others open. Holds that are
+   * missing in `ahead` are forgotten.
    */
   takeElapsed<One extends HoldTimes>(ahead: readonly One[], perOrg: number): One[] {
     const nowMs = this.#monotonicMs();

@@ -3,14 +3,13 @@ import type { OpenHold } from './org-ledger-state.ts';
 /** Holds that have expired and not ended yet. */
 export interface Overdue {
   readonly holds: number;
-  /** Time since the expiry of the oldest of them; 0 if there are none. */
+  /** Time since the oldest of these holds expired; 0 if there are none. */
   readonly oldestMs: number;
 }
 
 /**
- * Open holds of an org bucketed by the second in which they expire. Removal is lazy: a removed hold stays in its bucket until
- * more than half of the bucket has been removed, because finding each hold by its id would cost more than everything
- * else a hold does in memory.
+ * Open holds of an org, bucketed by the second in which they expire. Removal is lazy: a removed hold stays in its bucket until more
+ * than half of the bucket is removed. Finding each hold by its id would cost more than all other work in memory for a hold.
  */
 export class Expiries {
   readonly #bySecond = new Map<number, { opens: OpenHold[]; removed: number }>();

@@ -1,4 +1,4 @@
-/** The import of holds that were taken without the ledger, while it was unavailable. */
+/** Imports holds that were taken while the ledger was unavailable. */
 import { type ApplicableCounters, type Counter, reserve } from '../../kernel/admission.ts';
 import type { Amounts, Unit } from '../../kernel/limits.ts';
 import { maxNanos } from '../../kernel/money.ts';
@@ -10,8 +10,8 @@ export interface HoldImport {
   readonly orgId: string;
   readonly holds: readonly Hold[];
   /**
-   * Records the import, if any hold was added: in the transaction that adds the holds on PostgreSQL, in one of its own
-   * on the embedded engine, whose holds are not in the database.
+   * Records the import if any hold was added. On PostgreSQL it runs in the transaction that adds the holds. On the embedded engine
+   * it runs in a separate one, because the holds are not in the database.
    */
   record?(tx: Transaction, added: readonly AddedHold[]): Promise<void>;
 }
@@ -29,8 +29,8 @@ export type ImportedHold =
   | { readonly kind: 'known' };
 
 /**
- * Adds the hold to the org state. The amounts are reduced where the sum of a counter would exceed the largest amount:
- * such a decision must neither fail the import nor be dropped, because its run still has to find it.
+ * Adds the hold to the org state. Amounts that would push a counter beyond the largest amount are reduced: such a decision must
+ * neither fail the import nor be dropped, because its run must still find it.
  */
 export function addImportedHold(
   orgState: OrgLedgerState,

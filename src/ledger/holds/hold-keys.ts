@@ -1,10 +1,9 @@
 /**
- * The `Idempotency-Key` of a decision, or of a call of the gateway. While its hold is open, the key is stored with the hold, so that both
- * become durable together; the transaction that ends the hold moves the key to the table of idempotent responses, unless the call cost
- * nothing or was not made. A key can be replayed while its hold is open, and in any case for the number of days in the org's retention policy
- * (three by default).
- *
- * The response is encrypted with a key derived from the `Idempotency-Key`, of which only a digest is stored.
+ * The `Idempotency-Key` of a decision, or of a call of the gateway. While its hold is open, the key is stored with the hold, so
+ * that both become durable together. The transaction that ends the hold moves the key to the table of idempotent responses, unless
+ * the call cost nothing or was not made. A key can be replayed while its hold is open, and at least for the number of days in the
+ * org's retention policy (three by default). The response is encrypted with a key that is derived from the `Idempotency-Key`; only
+ * a digest of the latter is stored.
  */
 
 import { createHash, hkdfSync } from 'node:crypto';
@@ -20,17 +19,17 @@ import { decrypt, encrypt } from '../../platform/secrets/encryption.ts';
 import { distinctOrgs } from '../distinct-orgs.ts';
 import type { Hold, HoldKey } from './hold.ts';
 
-/** The idempotency key of a request in the form that the ledger uses. All but the cipher key is stored. */
+/** The idempotency key of a request in the form that the ledger uses. All of it is stored except the cipher key. */
 export interface RequestKey {
   readonly digest: string;
-  /** Digest of everything that distinguishes this request from a different request. */
+  /** Digest of everything that makes another request a different one. */
   readonly fingerprint: string;
   readonly cipherKey: Buffer;
-  /** Used to find the response when the customer of the request is erased; null if the request names no customer. */
+  /** Finds the response when the customer of the request is erased; null if the request names no customer. */
   readonly customerDigest: string | null;
 }
 
-/** Result for a key that was used before, for the same or for a different request. */
+/** The result for a key that was used before, by the same or by a different request. */
 export type Replay =
   | { readonly kind: 'replayed'; readonly response: string }
   /** The response was deleted when its customer was erased. */
@@ -43,7 +42,7 @@ export interface KeyedRequest {
   readonly orgId: string;
   readonly keyId: string;
   readonly idempotencyKey: string;
-  /** As it was sent: a change of the key's attribution does not make a retry a different request. */
+  /** The body as it was sent. A retry is the same request even if the attribution of the key has changed since. */
   readonly body: { readonly customer_id?: string };
   readonly attribution?: Attribution | undefined;
 }
@@ -76,7 +75,7 @@ export function erasedKey({ digest, fingerprint }: HoldKey): HoldKey {
   return { digest, fingerprint, encrypted: null, customerDigest: null };
 }
 
-/** Returns the response to a request whose key was used before; undefined if it was not used. */
+/** Returns the replay for a request whose key was used before; undefined if the key was not used. */
 export function replayOf(
   used: HoldKey | null | undefined,
   { fingerprint, cipherKey }: RequestKey,
@@ -117,8 +116,8 @@ export async function storeKeys(tx: Queryable, ended: readonly Hold[]): Promise<
 }
 
 /**
- * Stores the response of a decision that took no hold, and so changed nothing. Of concurrent requests the first one wins: returns
- * its replay, or undefined if this response was stored.
+ * Stores the response of a decision that took no hold and so changed nothing. The first of several concurrent requests wins:
+ * returns its replay, or undefined if this response was stored.
  */
 export async function storeResponse(
   db: Queryable,
@@ -176,7 +175,7 @@ async function upsertKeys(db: Queryable, keys: readonly StoredKey[], replaces: s
   return rows.length;
 }
 
-/** Returns those of the keys, given by their digests, that are stored and not expired: their hold has ended, or they never had one. */
+/** Returns the keys that are stored under these digests and have not expired: the hold has ended, or there was none. */
 export async function findStoredKeys(
   db: Queryable,
   digests: readonly { readonly orgId: string; readonly id: string }[],

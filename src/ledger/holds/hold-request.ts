@@ -10,13 +10,13 @@ export interface HoldRequest {
   readonly orgId: string;
   readonly surface: HoldSurface;
   readonly scope: Scope;
-  /** With `fit`, those of the largest hold. */
+  /** For a request with `fit`: the amounts of the largest hold. */
   readonly amounts: Amounts;
-  /** Present if a smaller hold is acceptable: the largest one that all limits allow is taken. */
+  /** Present if a smaller hold is acceptable. The ledger then takes the largest hold that all limits allow. */
   readonly fit?: Fit;
   readonly holdSeconds: number;
   readonly priceVersion: string | null;
-  /** Present if the rates of the price depend on it. */
+  /** Present if the rates of the price depend on the service. */
   readonly service?: HeldService;
   /** Present if the request has an `Idempotency-Key`. */
   readonly key?: RequestKey & { responseOf(held: Held): string };
@@ -24,7 +24,7 @@ export interface HoldRequest {
   readonly call?: HeldCall;
 }
 
-/** A call whose run is created at its settlement. If it is never settled, the held amount is posted: the call was made. */
+/** A call whose run is created at its settlement. If the call is never settled, the held amount is posted, because the call was made. */
 export interface HeldCall {
   readonly holdId: string;
   /** Depth of the run in its chain. */
@@ -48,7 +48,7 @@ export type AdmissionPreview = Pick<HoldRequest, 'scope' | 'amounts' | 'surface'
 
 export interface HoldQuery {
   readonly limit: number;
-  /** Id of the last hold of the previous page, in the same order. */
+  /** Id of the last hold on the previous page, in the same sort order. */
   readonly after: string | undefined;
   /** Default: oldest first. */
   readonly newestFirst?: boolean;
@@ -63,7 +63,7 @@ export type HoldChange =
 export interface HoldIncrease {
   /** The amounts to add. */
   readonly by: Amounts;
-  /** Identifies the request, equal for its retries: a retry has no second effect. Null: the request is not idempotent. */
+  /** Identifies the request. Retries have the same id, so that they have no second effect. Null: the request is not idempotent. */
   readonly requestId: string | null;
 }
 

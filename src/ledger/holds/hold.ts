@@ -8,30 +8,30 @@ import { emptyScope, type OnUnsettled, type Scope, type Tags, type Unit } from '
 export interface Hold extends Reservation {
   readonly id: string;
   readonly orgId: string;
-  /** The run that the hold is for, if known. */
+  /** The run that the hold is for; null if it is not known yet. */
   readonly runId: string | null;
   readonly surface: HoldSurface;
   readonly scope: Scope;
-  /** The time of the charge, whenever the hold is settled. */
+  /** The time of the charge, no matter when the hold is settled. */
   readonly admittedAtMs: number;
   readonly expiresAtMs: number;
-  /** The price at its admission; null if the model had none, or if the request of a run gave the cost. */
+  /** The price at admission; null if the model had none, or if the request of a run stated the cost. */
   readonly priceVersion: string | null;
   /** The `Idempotency-Key` of its request. */
   readonly idempotency: HoldKey | null;
   /** Set if the decision was made fail-open, without checking the limits. */
   readonly degraded?: true;
-  /** Left out if the rates of the price do not depend on it, or if the request stated tokens only. */
+  /** Left out if the rates of the price do not depend on the service, or if the request stated only tokens. */
   readonly service?: HeldService;
-  /** Set if the amount is posted when the hold expires unsettled, whatever the setting of the org is. */
+  /** Set if the amount is posted when the hold expires unsettled, regardless of the org's setting. */
   readonly postIfUnsettled?: true;
-  /** Depth of the run in its chain. Left out for the first run of a chain, and if it is not known. */
+  /** Depth of the run in its chain. Left out for the first run of a chain, and if the depth is not known. */
   readonly depth?: number;
   /** Ids of the last requests that increased the hold, oldest first; see `increase-hold.ts`. */
   readonly increases?: readonly string[];
 }
 
-/** The service that the request stated: increases are priced by it. Left out: not stated. */
+/** The service that the request stated. It prices later increases. A field that was not stated is left out. */
 export interface HeldService {
   readonly tier?: string;
   readonly region?: string;
@@ -39,8 +39,8 @@ export interface HeldService {
 }
 
 /**
- * The further fields of the hold of a call that this service makes. Its run is created at the settlement, and has the number of the hold
- * in its id, so that it can be named while the call lasts.
+ * Returns the additional fields of the hold of a call that this service makes. The run of the call is created at the settlement.
+ * Its id has the number of the hold, so that the run can be named while the call lasts.
  */
 export function fieldsOfCall({ depth }: { readonly depth: number }): Pick<Hold, 'postIfUnsettled' | 'depth'> {
   return depth > 1 ? { postIfUnsettled: true, depth } : { postIfUnsettled: true };
@@ -51,17 +51,17 @@ export function runIdOf({ id, runId, surface }: Pick<Hold, 'id' | 'runId' | 'sur
   return runId ?? (surface === 'run' ? `run${id.slice(idPrefix)}` : null);
 }
 
-/** Returns the run that alone may settle the hold; null if any run may. */
+/** Returns the only run that may settle the hold; null if any run may. */
 export function ownerOf(hold: Hold): string | null {
   return hold.postIfUnsettled === true ? runIdOf(hold) : hold.runId;
 }
 
-/** Returns the id of the hold of a call, from the id of its run. */
+/** Returns the id of the hold of a call, derived from the id of its run. */
 export function holdIdOfCall(runId: string): string {
   return `dec${runId.slice(idPrefix)}`;
 }
 
-/** Characters of `dec` and `run`. */
+/** Length of the prefixes `dec` and `run`. */
 const idPrefix = 3;
 
 /** Returns true if the amount of the hold is posted when it expires unsettled. */
@@ -72,18 +72,18 @@ export function isPostedAtExpiry(
   return postIfUnsettled === true || ofOrg === 'post_held';
 }
 
-/** Stored with the hold while it is open; see `hold-keys.ts`. */
+/** The idempotency key that is stored with the hold while the hold is open; see `hold-keys.ts`. */
 export type HoldKey = {
   readonly digest: string;
   readonly fingerprint: string;
 } & (
   | {
-      /** The encrypted response in base64; null once its customer was erased. */
+      /** The encrypted response in base64; null once the customer of the request was erased. */
       readonly encrypted: string | null;
       readonly customerDigest?: string | null;
       readonly answer?: undefined;
     }
-  /** Written by an earlier release: the response in plain text. */
+  /** Form of an earlier release: the response in plain text. */
   | { readonly answer: string; readonly encrypted?: undefined; readonly customerDigest?: undefined }
 );
 
@@ -96,8 +96,9 @@ interface StoredHold extends Omit<Hold, 'amounts' | 'shares' | 'packs' | 'idempo
 }
 
 /**
- * The stored form of a hold that has ended: without its reservations, since a late settlement counts by the scope, and without its
- * idempotency key, which is stored by itself. Fields are listed, because a copy without some of them takes several times as long.
+ * Returns the stored form of a hold that has ended. It leaves out the reservations, because a late settlement counts by the scope,
+ * and the idempotency key, which has its own table. Fields are listed one by one, because copying the object and removing fields
+ * takes several times as long.
  */
 export function storedEnd(hold: Hold): object {
   const { amounts } = hold;
@@ -122,8 +123,8 @@ export function storedEnd(hold: Hold): object {
 }
 
 /**
- * Serializes holds as one line of the hold log. Built by hand, which takes a third of the time, because it runs for
- * every decision. Scopes and shares would be most of the text, so they are written once and referenced by index.
+ * Serializes holds as one line of the hold log. The text is built by hand, which takes a third of the time; this runs for every
+ * decision. Scopes and shares would be most of the text, so they are written once and referenced by index.
  */
 export function holdsLine(holds: readonly Hold[]): string {
   const scopes = new Map<Scope, number>();
@@ -199,7 +200,7 @@ function holdText(hold: Hold, scope: string | number, shares: string | number): 
   );
 }
 
-/** The values of a scope in a fixed order. Values at the end are left out if the scope has none; release 0.1.0 wrote ten. */
+/** The values of a scope in a fixed order. Missing values at the end are left out; release 0.1.0 wrote ten values. */
 type ScopeValues = readonly (string | null | Tags)[];
 
 const firstFields = scopeDimensions.filter((name) => runDimensions[name].since === '0.1.0');
@@ -209,7 +210,7 @@ const storedFields: readonly (keyof Scope)[] = inOrder<keyof Scope>(
   scopeDimensions,
 );
 
-/** Returns the values without names: the names would be most of the text. */
+/** Returns the values without field names, which would be most of the text. */
 function valuesOf(scope: Scope): ScopeValues {
   const values: (string | null | Tags)[] = [];
   for (const field of storedFields) {
@@ -250,7 +251,7 @@ function restored(stored: Omit<StoredHold, 'shares' | 'scope'>): Omit<Hold, 'sha
   };
 }
 
-/** Cached per object: `sharedScope` returns one object for equal scopes. */
+/** Cached per object, because `sharedScope` returns one object for equal scopes. */
 const scopeTexts = new WeakMap<Scope, string>();
 
 function scopeText(scope: Scope): string {
@@ -263,8 +264,8 @@ function scopeText(scope: Scope): string {
 }
 
 /**
- * Cached per object: many holds have the same shares, which are most of the text. Cleared when it is full, because the texts of ten
- * thousand organizations would take more memory than their holds.
+ * Cached per object, because many holds have the same shares, and these are most of the text. Cleared when it is full: the texts of
+ * ten thousand organizations would take more memory than their holds.
  */
 const shareTexts = new Map<readonly ReservedCounter[], string>();
 const shareTextsMax = 1_000;
@@ -293,7 +294,7 @@ function pairedShares(texts: readonly string[]): ReservedCounter[] {
   return shares;
 }
 
-/** Alternating keys and amounts: half the size, and several times faster to serialize. */
+/** Returns alternating keys and amounts: half the size, and several times faster to serialize. */
 function flat(debits: readonly Debit[]): string[] {
   const texts: string[] = [];
   for (const { key, amount } of debits) {

@@ -1,8 +1,7 @@
 /**
- * Increasing an open hold, the same on both engines. The caller stores the returned hold and makes it durable.
- *
- * The hold contains the ids of the last requests that increased it, so they become durable together with their effect: a
- * retry after a lost response finds its id and changes nothing.
+ * Increases an open hold, in the same way on both engines. The caller stores the returned hold and makes it durable. The hold
+ * contains the ids of the last requests that increased it, so the ids become durable together with their effect. A retry after a
+ * lost response finds its id and changes nothing.
  */
 import { applicableCounters } from '../../kernel/admission.ts';
 import { admitIncrease, type Increase, reserveIncrease, undoIncrease } from '../../kernel/increase.ts';
@@ -12,7 +11,7 @@ import type { Hold } from './hold.ts';
 import type { HoldIncrease, IncreaseResult } from './hold-request.ts';
 import type { MissingCounter, OrgLedgerState } from './org-ledger-state.ts';
 
-/** Ids kept in a hold. A retry that comes after this many other increases of the same hold is not recognized. */
+/** Number of ids kept in a hold. After this many other increases of the same hold, a retry is not recognized any more. */
 const increasesKept = 16;
 
 /** Returns the counters that must exist before the hold can be increased. */
@@ -70,7 +69,7 @@ export function isApplied({ increases }: Hold, requestId: string | null): boolea
   return requestId !== null && increases?.includes(requestId) === true;
 }
 
-/** Releases an increase that could not be made durable. `hold` is the current one, which may have been changed since. */
+/** Releases an increase that could not be made durable. `hold` is the current hold, which may have changed since the increase. */
 export function holdWithoutIncrease(
   { counters }: OrgLedgerState,
   hold: Hold,

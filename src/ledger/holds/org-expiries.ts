@@ -14,7 +14,7 @@ export interface DueBatch {
 
 /** The `Expiries` of all orgs. A batch takes a bounded number from each org, so that a backlog of one does not delay others. */
 export class OrgExpiries {
-  /** In the order of their turns: an org moves to the end when it is served. */
+  /** Orgs in the order of their turns: an org moves to the end when it is served. */
   readonly #byOrg = new Map<string, Expiries>();
 
   add(open: OpenHold): void {

@@ -16,7 +16,7 @@ export interface MissingCounter {
 
 export interface OpenHold {
   hold: Hold;
-  /** True while the hold is being settled, voided or expired; nothing else may end it. */
+  /** True while the hold is being settled, voided or expired. Nothing else may end it then. */
   ending: boolean;
   /** Location in the hold log of the embedded engine; undefined until the hold is durable. */
   logLocation: LogLocation | undefined;
@@ -31,7 +31,7 @@ export class OrgLedgerState {
   readonly counters = new Map<string, Counter>();
   readonly holds = new Map<string, OpenHold>();
   #limits: OrgLimits;
-  /** Every posting since this time was counted here, so a window that started later and has no counter is at zero. */
+  /** All postings since this time are counted in memory. So a window that started later and has no counter is at zero. */
   #completeSinceMs: number;
 
   constructor(limits: OrgLimits, completeSinceMs: number) {
@@ -45,8 +45,8 @@ export class OrgLedgerState {
   }
 
   /**
-   * Replaces the limits. After a change a limit may apply to charges that it did not count before, so only windows
-   * that start later are known to be at zero.
+   * Replaces the limits. A changed limit may apply to charges that it did not count before, so from now on only windows that start
+   * later are known to be at zero.
    */
   changeLimits(limits: OrgLimits, nowMs: number): void {
     if (limits.version !== this.#limits.version) {
@@ -138,8 +138,8 @@ export class OrgLedgerState {
   }
 
   /**
-   * Evicts counters without held amounts: those of windows that ended a day ago or, if there are too many counters, all
-   * of them. They can be recreated.
+   * Evicts counters that hold nothing and can be recreated: those of windows that ended a day ago, or all of them if there are too
+   * many counters.
    */
   evictCounters(nowMs: number): void {
     const tooMany = this.counters.size > countersMax;
@@ -153,7 +153,7 @@ export class OrgLedgerState {
   }
 }
 
-/** Runs may be backfilled up to this time ahead of now, so a window that is about to start may not be empty. */
+/** Runs may be backfilled up to this far into the future, so a window that is about to start may not be empty. */
 const backfillAheadMs = 5 * 60_000;
 
 /** Returns the time from which every posting is counted, if counting starts now. */
@@ -162,7 +162,7 @@ export function completeFrom(nowMs: number): number {
 }
 
 const countersMax = 50_000;
-/** Time that a counter is kept after the end of its window, in which late settlements still count. */
+/** Time that a counter is kept after its window has ended, because late settlements still count in it. */
 const retainedAfterEndMs = 24 * 3_600_000;
 
 /** Location of a hold in the hold log; opaque outside the log. */

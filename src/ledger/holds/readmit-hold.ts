@@ -5,18 +5,18 @@ import type { Transaction } from '../../platform/db/database.ts';
 import type { Hold } from './hold.ts';
 
 export interface ClockReset {
-  /** Orgs whose time was set back to the clock. */
+  /** Number of orgs whose time was set back to the clock. */
   readonly orgs: number;
-  /** Open holds that were admitted again. */
+  /** Number of open holds that were admitted again. */
   readonly holds: number;
 }
 
-/** Moves runs in progress that are dated after `after` to the time of their holds. Other runs and holds are left as they are. */
+/** Moves runs in progress that are dated after `after` to the time of their holds. Other runs and holds stay unchanged. */
 export type MoveRuns = (tx: Transaction, orgId: string, holds: readonly Hold[], after: Date) => Promise<void>;
 
 /**
- * Returns the hold with its whole lifetime ahead of it. It reserves in the windows of the new time, whatever their limits have left: it
- * was admitted before.
+ * Returns the hold with its full lifetime from now on. The hold reserves in the windows of the new time, even if their limits have
+ * no room, because it was admitted before.
  */
 export function readmitHold(hold: Hold, limits: OrgLimits, atMs: number): Hold {
   return {

@@ -1,11 +1,14 @@
-/** Sums what open holds reserve in counters that are not loaded, for limit usage. Decisions load or create their counters. */
+/**
+ * Sums what open holds reserve in counters that are not in memory, for limit usage. Unlike a decision, it does not load or create
+ * these counters.
+ */
 import { applicableCounters, type LimitWindow } from '../../kernel/admission.ts';
 import type { OrgLimits } from '../../kernel/limits.ts';
 import type { Hold } from './hold.ts';
 
 /**
- * Returns the reserved amount of each of these counters by key, from one pass over the holds. A hold that was taken before the
- * limit existed does not name the counter, but counts in it (`OrgLedgerState.addCounter`).
+ * Returns the reserved amount of each of these counters by key, from one pass over the holds. A hold that was taken before a limit
+ * existed does not list the limit's counter but counts in it (`OrgLedgerState.addCounter`).
  */
 export function reservedAmounts(
   limits: OrgLimits,

@@ -30,9 +30,7 @@ export interface Admitted {
   readonly admission: Extract<Admission, { kind: 'allowed' }>;
 }
 
-/**
- * Checks the limits and reserves nothing; a request with `fit` is reduced to what they allow. Every counter must exist.
- */
+/** Checks the limits and reserves nothing. A request with `fit` is reduced to what they allow. Every counter must exist. */
 export function admitHold(
   { counters, limits }: OrgLedgerState,
   request: HoldRequest,
@@ -124,13 +122,13 @@ function withKey(held: Held, key: NonNullable<HoldRequest['key']>): Held {
   return { response, ...held, hold: { ...held.hold, idempotency: holdKeyOf(key, response) } };
 }
 
-/** At least zero: a limit may have been reduced below the amount already spent. */
+/** Returns at least zero, because a limit may have been reduced below the amount already spent. */
 export function remainingOf({ capacity }: Limit, { settled, held }: Counter): bigint {
   const remaining = capacity - settled - held;
   return remaining > 0n ? remaining : 0n;
 }
 
-/** Returns the smallest amount in nanodollars that a limit of cost still allows; undefined if none applies. */
+/** Returns the smallest amount in nanodollars that the cost limits still allow; undefined if no cost limit applies. */
 export function smallestRemaining(
   windows: readonly LimitWindow[],
   remaining: (limitWindow: LimitWindow, index: number) => bigint,
@@ -147,8 +145,8 @@ export function smallestRemaining(
 }
 
 /**
- * Returns the extended expiry: never earlier than the current one, and at most one day after the admission. The lifetime of a hold that is
- * ahead of the clock is measured by elapsed time, so the extension is added to it.
+ * Returns the extended expiry: never earlier than the current one, and at most one day after the admission. A hold that was
+ * admitted ahead of the clock has its lifetime measured by elapsed time, so the extension is added to its expiry.
  */
 export function extendedTo(hold: Hold, clockMs: number, seconds: number): number {
   const latestMs = hold.admittedAtMs + holdSecondsMax * 1_000;

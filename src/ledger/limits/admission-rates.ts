@@ -32,7 +32,7 @@ export interface RatedCharge {
 interface DebitOfLimit {
   readonly limit: Limit;
   debit: RateDebit;
-  /** The charges that are debited, and the running sum after each. */
+  /** The debited charges by index, with the running sum after each. */
   readonly parts: { readonly index: number; readonly sum: bigint }[];
 }
 
@@ -57,7 +57,7 @@ export function takeAdmissionRates(
   const byKey = new Map<string, DebitOfLimit>();
   for (const [index, { scope, amounts }] of charges.entries()) {
     for (const limit of applicable(limits, scope)) {
-      // Nothing to debit: an increase of a hold is not a request.
+      // Skips charges without an amount: increasing a hold is not a request.
       if (amounts[limit.unit] > 0n && isAdmissionRate(limit) && isInForce(limit, nowMs)) {
         const debit = debitOf(limits.orgId, limit, scope, amounts);
         const ofLimit = byKey.get(debit.key) ?? { limit, debit: { ...debit, amount: 0n }, parts: [] };
@@ -73,7 +73,7 @@ export function takeAdmissionRates(
   return debits.length === 0 ? undefined : { debits, debitsOfLimits, verdict: limiter.take(debits, nowMs) };
 }
 
-/** Rates that were debited for as many units of a charge as they allow. */
+/** The result of debiting rates for as many units of a charge as the rates allow. */
 export interface FittedRates {
   /** Undefined if no rate limit applies. */
   readonly reservation: RateReservation | undefined;
@@ -82,13 +82,13 @@ export interface FittedRates {
   readonly units: bigint;
 }
 
-/** Attempts before the least number of units is taken: other requests may take what was available. */
+/** Number of attempts before the smallest number of units is tried: other requests may take what was available. */
 const fitAttemptsMax = 4;
 
 /**
- * Debits the rate limits for the most units of a charge that they allow now. Each attempt takes all debits or none; a denied
- * one returns what is available, from which the next attempt follows. The last attempt takes the least number of units, so that a
- * denial is that of the minimum.
+ * Debits the rate limits for the largest number of units of a charge that they allow now. Each attempt takes all debits or none. A
+ * denied attempt returns the available amount, from which the next attempt follows. The last attempt takes the smallest number of
+ * units, so that a denial is that of the minimum.
  */
 export async function takeAdmissionRatesUpTo(
   limiter: RateLimiter,
@@ -123,7 +123,7 @@ export async function takeAdmissionRatesUpTo(
   }
 }
 
-/** Gives back what was debited for more units than were held. */
+/** Gives back the debit for units that were not held. */
 export function giveBackUnused(
   limiter: RateLimiter,
   { reservation, units }: FittedRates,
@@ -143,15 +143,15 @@ export function giveBackUnused(
 
 export interface RateDenial {
   readonly error: ApiError;
-  /** Index of the charge that exceeds the burst; if none does, of the first charge that the rate limit applies to. */
+  /** Index of the charge that exceeds the burst. If none does, index of the first charge that the rate limit applies to. */
   readonly index: number;
   /** Enqueues the event for the rate limit that denied the request. */
   enqueueEvent(limitEvents: LimitEvents, orgId: string, scope: Scope): void;
 }
 
 /**
- * Returns undefined if the request is allowed. Retrying can clear `rate_limited`, so a request that exceeds the
- * burst gets `quota_exhausted` instead.
+ * Returns the denial; undefined if the request is allowed. A request that exceeds the burst gets `quota_exhausted` instead of
+ * `rate_limited`, because retrying cannot clear it.
  */
 export function rateDenial(
   { debitsOfLimits }: RateReservation,

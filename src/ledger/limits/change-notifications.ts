@@ -6,10 +6,10 @@ import type { Transaction } from '../../platform/db/database.ts';
 const limitsChanged = changeChannel('limits');
 export const onLimitsChange = limitsChanged.on;
 
-/** For changes of an org that decisions depend on: its time zone, read limit or removal. */
+/** Notifies of a change of the org that decisions depend on: its time zone, its read limit or its removal. */
 export async function notifyLimitsChanged(tx: Transaction, orgId: string): Promise<void> {
   await notifyLimitChanged(tx, orgId);
-  // In another time zone the windows differ, so the counters of calendar windows in the org's time zone are deleted.
+  // Another time zone has other windows, so the counters of calendar windows in the org's time zone are deleted.
   await tx.query(
     `DELETE FROM counters USING limits
       WHERE counters.org_id = $1 AND limits.org_id = $1 AND limits.id = counters.limit_id
@@ -19,8 +19,8 @@ export async function notifyLimitsChanged(tx: Transaction, orgId: string): Promi
 }
 
 /**
- * Increments the version of the org's limits and notifies every process. On PostgreSQL this locks the org until the
- * transaction ends, so no other decision is made for it and counters can be deleted afterwards.
+ * Increments the version of the org's limits and notifies every process. On PostgreSQL this locks the org until the transaction
+ * ends. No other decision is made for the org until then, so counters can be deleted afterwards.
  */
 export async function notifyLimitChanged(tx: Transaction, orgId: string): Promise<void> {
   if (alreadyNotified.get(tx) === orgId) {
@@ -34,12 +34,12 @@ export async function notifyLimitChanged(tx: Transaction, orgId: string): Promis
   await limitsChanged.notify(tx, orgId);
 }
 
-/** The organization whose version a transaction has incremented for all of its changes (`notifyManyLimitsChanged`). */
+/** The organization whose version the transaction has already incremented for all of its changes (`notifyManyLimitsChanged`). */
 const alreadyNotified = new WeakMap<Transaction, string>();
 
 /**
- * Does the same as `notifyLimitChanged` for all limits that the transaction changes from now on: thousands of versions of one row
- * take quadratic time. Must not be called within a savepoint, whose rollback would undo it.
+ * Does the same as `notifyLimitChanged`, once for all later limit changes of the transaction, because updating one row thousands of
+ * times takes quadratic time. Must not be called within a savepoint, whose rollback would undo it.
  */
 export async function notifyManyLimitsChanged(tx: Transaction, orgId: string): Promise<void> {
   await notifyLimitChanged(tx, orgId);

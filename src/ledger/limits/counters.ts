@@ -1,4 +1,4 @@
-/** Computes the settled amount of a limit in a window from the ledger, for a counter that does not exist yet. */
+/** Computes the settled amount of a limit in a window from the ledger, when the counter does not exist yet. */
 import type { LimitWindow } from '../../kernel/admission.ts';
 import {
   alertKey,
@@ -44,7 +44,8 @@ export async function readSettled(
   }
   const query = settledQuery(limitWindow, scope);
   const params = [orgId, alertKey(limitWindow.limit, limitWindow.key), ...query.params];
-  // As text: each entry fits into 64 bits, but charges that no limit has admitted, such as backfilled runs, may sum to more.
+  // Read as text: each entry fits into 64 bits, but a sum may not, because some charges, such as backfilled runs, are counted
+  // without the limits' consent.
   const [row] = await db.query<{ settled: string; alerted: number }>(
     `SELECT coalesce((${query.sql}), 0)::text AS settled,
             coalesce((SELECT max(threshold) FROM limit_alerts WHERE org_id = $1 AND counter_key = $2), 0) AS alerted`,
@@ -55,7 +56,7 @@ export async function readSettled(
 
 interface SettledQuery {
   readonly sql: string;
-  /** Values of the parameters from $3 on. */
+  /** Values of the parameters from `$3` on. */
   readonly params: readonly unknown[];
 }
 
@@ -67,7 +68,7 @@ function settledQuery({ limit, window }: LimitWindow, scope: Scope): SettledQuer
     };
   }
   if (limit.span.kind === 'lifetime') {
-    // `closed_chains` has the sums of deleted entries.
+    // `closed_chains` has the sums of entries that were deleted.
     const sum = (table: string) =>
       `coalesce((SELECT sum(${entrySum[limit.unit]}) FROM ${table} WHERE org_id = $1 AND chain_id = $3), 0)`;
     return { sql: `SELECT ${sum('ledger_entries')} + ${sum('closed_chains')}`, params: [scope.chain_id] };
@@ -95,7 +96,10 @@ function settledQuery({ limit, window }: LimitWindow, scope: Scope): SettledQuer
   return { sql: `SELECT ${parts.join(' ')}`, params };
 }
 
-/** Rollups do not have every value of a tag (`usage-tags.ts`); entries do. */
+/**
+ * Returns true if the match has a tag. Rollups do not have every value of a tag (`usage-tags.ts`), so such limits are summed from
+ * entries.
+ */
 function hasTag(match: Match): boolean {
   return fieldsOf(match).some(isTagField);
 }

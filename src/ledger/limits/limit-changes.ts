@@ -1,4 +1,4 @@
-/** Changes of limits by capabilities: under a lock, returning the limit before and after. */
+/** Limit changes that capabilities make: under a lock, with the limit before and after the change. */
 import { found } from '../../contract/api-error.ts';
 import type { IdPrefix } from '../../contract/id-prefixes.ts';
 import type { LimitKind } from '../../kernel/limits.ts';
@@ -43,7 +43,7 @@ export async function changeLimit(
   return { before, after };
 }
 
-/** Ends a limit and returns it. */
+/** Ends a limit and returns its row. */
 export async function removeLimit(
   tx: Transaction,
   { orgId, kind, id }: LimitName,
@@ -114,13 +114,13 @@ export async function lockOrgLimits(tx: Transaction, orgId: string): Promise<voi
   found(org);
 }
 
-/** Throws `not_found` if the org does not exist. Takes no lock. */
+/** Throws `not_found` if the org does not exist. Does not lock the org. */
 export async function requireOrg(db: Queryable, orgId: string): Promise<void> {
   const [org] = await db.query('SELECT id FROM orgs WHERE id = $1 AND removed_at IS NULL', [orgId]);
   found(org);
 }
 
-/** Returns `view`, or throws `not_found` if the org does not exist. Both queries run concurrently. */
+/** Returns the result of `view`, or throws `not_found` if the org does not exist. Both queries run concurrently. */
 export async function ofExistingOrg<View>(db: Queryable, orgId: string, view: Promise<View>): Promise<View> {
   const [existing] = await Promise.all([view, requireOrg(db, orgId)]);
   return existing;

@@ -1,7 +1,7 @@
 /**
- * Emits an event when a limit starts to deny requests: once per limit and window, across all requests, processes
- * and restarts. Allowed requests do no work here, denied requests only a lookup in memory: the event is written in
- * the background, under a key that is unique in the database.
+ * Emits an event when a limit starts to deny requests: once per limit and window, across all requests, processes and restarts. An
+ * allowed request does no work here, a denied request one lookup in memory. The event is written in the background, under a key
+ * that is unique in the database.
  */
 
 import type { ErrorCode } from '../../contract/errors.ts';
@@ -36,9 +36,9 @@ export type EventLimit = Pick<Limit, 'id' | 'kind' | 'unit' | 'match' | 'capacit
 export type EventScope = Pick<Scope, 'key_id'> & Partial<Scope>;
 
 export interface LimitEvents {
-  /** A limit of the ledger denied a request. */
+  /** Handles the denial of a request by a limit of the ledger. */
   limitDenied(orgId: string, scope: Scope, denial: Denial): void;
-  /** A rate limit denied a request. It has no window, so at most one event is emitted per hour. */
+  /** Handles the denial of a request by a rate limit. A rate limit has no window, so at most one event per hour is emitted. */
   rateDenied(orgId: string, scope: EventScope, limit: EventLimit, rateKey: string, code: ErrorCode): void;
   readonly job: Job;
 }
@@ -72,9 +72,9 @@ const eventsPerBatch = 200;
 export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDependencies): LimitEvents {
   const enqueuedKeys = new Set<string>();
   let pending: PendingEvent[] = [];
-  /** Denials for credits of orgs whose limits were not cached, by org and customer. */
+  /** Denials for credits whose org had no cached limits, by org and customer. */
   const withoutLimits = new Map<string, Pick<PendingEvent, 'orgId' | 'code'> & { readonly scope: Scope }>();
-  /** An org whose limits deny much does not take the places of the events of others. */
+  /** Limits the places per org, so that an org with many denials does not crowd out the events of others. */
   const places = new FairShare({ capacity: pendingMax });
 
   function enqueue(event: Omit<PendingEvent, 'at'>): void {
@@ -83,7 +83,7 @@ export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDepen
       return;
     }
     if (enqueuedKeys.size >= cachedKeysMax) {
-      // The events may be enqueued again: the database rejects duplicates.
+      // The same events may be enqueued again; the database rejects duplicates.
       enqueuedKeys.clear();
     }
     enqueuedKeys.add(name);
@@ -99,7 +99,7 @@ export function createLimitEvents({ db, ids, clock, orgLimits }: LimitEventDepen
     }
   }
 
-  /** The cache of the limits may just have been invalidated: the job loads them. */
+  /** Loads the limits of orgs that were not cached at the denial, and enqueues their events. */
   async function findPacks(): Promise<void> {
     for (const [name, { orgId, scope, code }] of withoutLimits) {
       creditsDenied(orgId, scope, await orgLimits.get(orgId), code);
@@ -186,7 +186,7 @@ async function write(tx: Queryable, ids: Ids, batch: readonly PendingEvent[]): P
   );
 }
 
-/** Returns the match with the values of the request in place of wildcards, as far as they are known. */
+/** Returns the match with the known values of the request in place of wildcards. */
 function matchedBy(match: Match, scope: EventScope): Match {
   const values = { ...emptyScope, ...scope };
   return Object.fromEntries(

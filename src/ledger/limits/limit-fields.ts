@@ -1,6 +1,6 @@
 /**
- * The wire format that several kinds of limits share: fields, their schemas, and the mapping to and from row
- * columns. Amounts are decimal strings on the wire and nanodollars in the database; nothing is rounded.
+ * The wire format that several kinds of limits share: fields, their schemas, and the mapping to and from columns. Amounts are
+ * decimal strings on the wire and nanodollars in the database; nothing is rounded.
  */
 import { type Static, Type } from 'typebox';
 import { invalidField } from '../../contract/api-error.ts';
@@ -26,7 +26,7 @@ export const positiveUsd = Type.String({
     'US dollars as a decimal string: greater than 0, at most 9 decimals, no exponent, less than 9 billion.',
 });
 
-/** Maximum of a count: counts are integers that a JSON number holds exactly. */
+/** Maximum of a count: a JSON number represents all integers up to it exactly. */
 export const countMax = 9_000_000_000_000_000;
 
 const alertThresholdsMax = 20;
@@ -59,7 +59,7 @@ export const owner = nullable(
 export const scopeValue = Type.String({ minLength: 1, maxLength: 200, not: { const: WILDCARD } });
 export const scopeValueOrWildcard = Type.String({ minLength: 1, maxLength: 200 });
 
-/** Fields of a spend limit per calendar window. */
+/** Fields of a limit on spend per calendar window. */
 export const spendingFields = {
   period,
   limit_usd: usd,
@@ -120,7 +120,7 @@ export function viewTimes({ created_at, updated_at }: Pick<LimitRow, 'created_at
   return { created_at: created_at.toISOString(), updated_at: updated_at.toISOString() };
 }
 
-/** Parses an amount that its schema has validated. */
+/** Parses an amount that was validated by its schema. */
 export function nanosOf(text: string): bigint {
   const nanos = parseUsd(text);
   if (nanos === undefined) {

@@ -18,7 +18,7 @@ export interface LimitUsage {
   readonly held: bigint;
 }
 
-/** Returns the counters of these limits, without limits that have no single counter. */
+/** Returns the counters of these limits. Leaves out limits that do not have a single counter. */
 export function ownCounters(limits: OrgLimits, limitIds: readonly string[], atMs: number): LimitWindow[] {
   const wanted = new Set(limitIds);
   return limits.all
@@ -28,7 +28,7 @@ export function ownCounters(limits: OrgLimits, limitIds: readonly string[], atMs
     .map((limit) => counterIn(limits, limit, emptyScope, atMs));
 }
 
-/** Returns the counter of a limit for each of these scopes; none if the limit does not exist or is not counted. */
+/** Returns the counter of a limit for each scope. Returns none if the limit does not exist or is not counted. */
 export function countersOfScopes(
   limits: OrgLimits,
   limitId: string,
@@ -41,7 +41,7 @@ export function countersOfScopes(
     : scopes.map((scope) => counterIn(limits, limit, scope, atMs));
 }
 
-/** Rates are counted elsewhere. */
+/** Rates and depths have no counter here. */
 function isCounted({ kind }: Limit): boolean {
   return kind !== 'rate' && kind !== 'chain_depth';
 }

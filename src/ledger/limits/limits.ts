@@ -1,7 +1,7 @@
 /**
- * Reads and writes the rows of limits. Capabilities write limits through these functions and define their wire
- * format; the ledger reads them all. Every change increments the version of the org's limits and sends a change
- * notification, so that the next decision uses it.
+ * Reads and writes the rows of limits. Capabilities define the wire format of their limits and write the rows through these
+ * functions; the ledger reads all rows. Every change increments the version of the org's limits and sends a change notification, so
+ * that the next decision uses the changed limit.
  */
 import {
   type Limit,
@@ -30,10 +30,10 @@ export interface LimitRow {
   readonly name: string | null;
   readonly unit: Unit;
   readonly match: Match;
-  /** A calendar window. If null, `window_seconds` is a fixed window; if both are null, the limit has no window. */
+  /** A calendar window. Null: `window_seconds` is a fixed window, or the limit has no window if that is null too. */
   readonly period: Period | null;
   readonly window_seconds: number | null;
-  /** Null: the org's time zone. */
+  /** Time zone of the window; null: that of the org. */
   readonly timezone: string | null;
   /** In the limit's unit; nanodollars for usd. */
   readonly capacity: bigint;
@@ -41,7 +41,7 @@ export interface LimitRow {
   readonly enforcement: 'block' | 'alert';
   readonly alert_thresholds: readonly number[];
   readonly expires_at: Date | null;
-  /** Whom to ask about the limit. */
+  /** The person or team to ask about the limit. */
   readonly owner: string | null;
   readonly created_at: Date;
   readonly updated_at: Date;
@@ -89,8 +89,8 @@ export function toLimit(row: LimitRow): Limit {
 }
 
 /**
- * Returns true for a limit on requests in flight. It is stored as a rate without a window, which builds before it ignore: they
- * only enforce rates with one.
+ * Returns true for a limit on requests in flight. It is stored as a rate without a window. Earlier releases ignore such a row,
+ * because they only enforce rates with a window.
  */
 export function isConcurrency({
   kind,
@@ -101,8 +101,8 @@ export function isConcurrency({
 }
 
 /**
- * Deduplicates equal values: there may be a hundred thousand limits in memory, and nearly all of them have the same
- * few strings, spans and thresholds.
+ * Shares equal values. A hundred thousand limits may be in memory, and nearly all of them have the same few strings, spans and
+ * thresholds.
  */
 const sharedValues = new SharedValues<unknown>(5_000);
 
@@ -145,7 +145,7 @@ export async function insertLimit(tx: Transaction, row: LimitRow): Promise<void>
   await deleteOverriddenCounters(tx, row);
 }
 
-/** Updates the mutable fields of a limit. Its match is immutable: with another match it would be another limit. */
+/** Updates the mutable fields of a limit. The match is immutable, because a limit with another match is another limit. */
 export async function updateLimit(tx: Transaction, row: LimitRow): Promise<void> {
   const [changed] = await tx.query<{ moved: boolean; resized: boolean }>(
     `UPDATE limits SET name = $3, period = $4, window_seconds = $5, timezone = $6, capacity = $7, burst = $8,
@@ -187,15 +187,12 @@ export async function endLimit(tx: Transaction, row: LimitRow, now: Date): Promi
   await deleteOverriddenCounters(tx, row);
 }
 
-/**
- * Deletes the counters of a limit, because they miss what the limit did not count. They are created again when
- * needed.
- */
+/** Deletes the counters of a limit, because they lack amounts that the limit did not count before. They are created again when needed. */
 async function deleteCounters(tx: Transaction, { org_id, id }: LimitRow): Promise<void> {
   await tx.query('DELETE FROM counters WHERE org_id = $1 AND limit_id = $2', [org_id, id]);
 }
 
-/** A limit without a window emits its alerts again once it has another capacity (`alertKey`). */
+/** Lets a limit without a window emit its alerts again after its capacity has changed (`alertKey`). */
 async function resetAlerts(tx: Transaction, { org_id, id }: LimitRow): Promise<void> {
   await tx.query('UPDATE counters SET alerted = 0 WHERE org_id = $1 AND limit_id = $2 AND alerted > 0', [
     org_id,
@@ -203,7 +200,7 @@ async function resetAlerts(tx: Transaction, { org_id, id }: LimitRow): Promise<v
   ]);
 }
 
-/** Deletes the wildcard counters of a customer that a limit of its own starts or stops to override. */
+/** Deletes the wildcard counters of a customer when the customer's own limit starts or stops to override the wildcard limit. */
 async function deleteOverriddenCounters(tx: Transaction, { org_id, kind, match }: LimitRow): Promise<void> {
   if (kind === 'customer' && match.customer_id !== WILDCARD) {
     await tx.query(
@@ -216,7 +213,7 @@ async function deleteOverriddenCounters(tx: Transaction, { org_id, kind, match }
   }
 }
 
-/** Locks and returns the row of a kind of limit that an org has at most once, even if the limit has ended. */
+/** Locks and returns the row of a limit kind that an org has at most once, even if the limit has ended. */
 export async function lockLimitEvenEnded(
   tx: Transaction,
   orgId: string,

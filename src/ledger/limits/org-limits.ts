@@ -11,7 +11,7 @@ export interface OrgLimitsCache {
   /** Returns the cached limits, or undefined if they must be loaded. */
   peek(orgId: string): OrgLimits | undefined;
   get(orgId: string): Promise<OrgLimits>;
-  /** Caches limits that a deciding transaction has read itself. */
+  /** Caches limits that a deciding transaction has read. */
   set(limits: OrgLimits): void;
 }
 
@@ -20,7 +20,8 @@ export function createOrgLimits(db: Database): OrgLimitsCache {
     maxEntries: cachedOrgsMax,
     onChange: onLimitsChange,
     load: (orgId) => readOrgLimits(db, orgId),
-    // Many callers need the limits of an org at once. A transaction that decides on PostgreSQL verifies their version.
+    // Many callers need the limits of an org at once. Sharing is safe, because a deciding transaction on PostgreSQL verifies their
+    // version.
     shareLoadsWhenUnhealthy: true,
   });
   return {
@@ -40,7 +41,7 @@ interface OrgRow {
 }
 
 export async function readOrgLimits(db: Queryable, orgId: string): Promise<OrgLimits> {
-  // The version is read first: limits newer than their version only cause another reload.
+  // The version is read first. If the limits are newer than the version, they are only loaded once more.
   const [org] = await db.query<OrgRow>(
     `SELECT orgs.timezone, coalesce(limits_version, 0) AS version, read_rpm, other_gates,
             CASE WHEN orgs.removed_at IS NULL THEN on_unsettled END AS on_unsettled

@@ -1,7 +1,7 @@
 /**
- * Keeps limits out of the database that processes of release 0.1.0 may read and would misunderstand: it takes a limit whose
- * fields it does not know for one of the whole org. `purser migrate --contract` applies the migration below, which waits until
- * no such process runs and keeps them from starting (docs/design/records/0144).
+ * Keeps limits out of the database that processes of release 0.1.0 may read and would misunderstand: 0.1.0 treats a limit whose
+ * fields it does not know as a limit of the whole org. `purser migrate --contract` applies the migration below once no such process
+ * runs. From then on such processes do not start (docs/design/records/0144).
  */
 import type { Match, MatchField } from '../../kernel/limits.ts';
 import { isApplied } from '../../platform/db/applied-migrations.ts';
@@ -20,7 +20,7 @@ const firstFields: readonly string[] = [
   'route_class',
 ] satisfies MatchField[];
 
-/** Transactions that have found the migration. Migrations are never undone. */
+/** Transactions that found the migration applied. Migrations are never undone. */
 const withMigration = new WeakSet<Transaction>();
 
 /** Returns true if every process that can use the database understands the match. */

@@ -24,13 +24,13 @@ export interface RequestRateDependencies {
   readonly limiter: RateLimiter;
   readonly limitEvents: Pick<LimitEvents, 'rateDenied'>;
   readonly orgLimits: Pick<OrgLimitsCache, 'peek' | 'get'>;
-  /** Default for orgs without a read limit; undefined: no limit. */
+  /** Default for orgs without a read limit of their own; undefined: no limit. */
   readonly readLimitPerMinute: number | undefined;
 }
 
 export function createRequestRate(deps: RequestRateDependencies): CheckRequestRate {
   const { limiter, orgLimits, readLimitPerMinute, limitEvents } = deps;
-  /** The request rates of an org, cached per version of its limits: there may be thousands of others. */
+  /** The request rates of an org, cached per version of its limits, among which there may be thousands of other limits. */
   const ratesByLimits = new WeakMap<OrgLimits, readonly RequestRate[]>();
 
   function ratesOf(limits: OrgLimits): readonly RequestRate[] {
@@ -92,10 +92,7 @@ export function createRequestRate(deps: RequestRateDependencies): CheckRequestRa
   };
 }
 
-/**
- * Fails open: rate limits only protect the service, and while the limits cannot be read the request itself will
- * report the outage.
- */
+/** Fails open: rate limits only protect the service. While the limits cannot be read, the request itself reports the outage. */
 function allowIfLimitsUnavailable(error: unknown): RateVerdict {
   if (error instanceof ServiceUnavailable) {
     return allowed;
@@ -103,12 +100,12 @@ function allowIfLimitsUnavailable(error: unknown): RateVerdict {
   throw error;
 }
 
-/** What other gateways call, and the operation of all paths of our own. */
+/** Starts of the paths that other gateways call, and the operation name of the paths of our gateway. */
 const edgePaths = ['/v1/edge/', '/v1/decisions/', 'gateway'];
 
 /**
- * Returns the class of a route. Changes of holds by the id of their decision belong to the traffic of gateways, like the
- * decisions themselves: a rate for `write` is meant for changes of configuration.
+ * Returns the class of a route. Changes of holds by the id of their decision count as gateway traffic, like the decisions
+ * themselves, because a rate for `write` is meant for changes of configuration.
  */
 export function routeClass({ kind, path }: RoutePlace): RouteClass {
   if (kind === 'read') {

@@ -1,13 +1,12 @@
 /**
- * Finds the counters that a change of limits makes stale. A counter that was not updated for a while must not be
- * reused: it is evicted, and created again from the ledger when needed. (On PostgreSQL, `limits.ts` and
- * `change-notifications.ts` delete or update the rows.)
+ * Finds the counters that a change of limits makes stale. A counter that missed updates must not be used again: it is evicted, and
+ * created from the ledger when it is needed. (On PostgreSQL, `limits.ts` and `change-notifications.ts` delete or update the rows.)
  */
 import { type Limit, type OrgLimits, WILDCARD } from '../../kernel/limits.ts';
 
 /**
- * Returns a predicate for stale counters: those of limits that have ended or changed their window, and those of
- * customers that a limit of their own starts or stops to override. Undefined if there are none.
+ * Returns a predicate for stale counters: those of limits that have ended or changed their window, and wildcard counters of
+ * customers whose own limit starts or stops to override. Returns undefined if there are none.
  */
 export function staleCounters(before: OrgLimits, after: OrgLimits): ((key: string) => boolean) | undefined {
   const limitsAfter = new Map(after.all.map((limit) => [limit.id, limit]));

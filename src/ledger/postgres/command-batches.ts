@@ -1,6 +1,6 @@
 /**
  * Executes batches of queued commands in transactions, and resolves each command with its result. If a batch fails, each org is
- * executed alone, then each command. While the database is unavailable, all commands are rejected at once.
+ * executed alone, and then each command. While the database is unavailable, all commands are rejected immediately.
  */
 import { setImmediate } from 'node:timers/promises';
 import { isLockTimeout, type Transaction } from '../../platform/db/database.ts';
@@ -34,7 +34,10 @@ export class CommandBatches<Run> implements BatchExecutor<Run> {
     return this.#tryBatch(batch, lockOrgs);
   }
 
-  /** Returns the orgs that remain to be executed: those that were not locked or, if the batch has failed, all that were not rejected. */
+  /**
+   * Returns the orgs that still have to be executed: those that were not locked, or all orgs that were not rejected if the batch
+   * failed.
+   */
   async #tryBatch(
     batch: readonly QueuedOrg<Run>[],
     lock: (tx: Transaction, orgIds: readonly string[]) => Promise<LockedOrg[]>,
@@ -88,10 +91,10 @@ export class CommandBatches<Run> implements BatchExecutor<Run> {
   }
 }
 
-/** Commands that are resolved in one turn of the event loop: each continues with its response. */
+/** Number of commands that are resolved in one turn of the event loop. Each of them continues with its response. */
 const resolvedPerTurn = 16;
 
-/** Resolves the commands of those orgs that have results. Returns the other orgs. */
+/** Resolves the commands of the orgs that have results. Returns the other orgs. */
 async function settle<Run>(
   batch: readonly QueuedOrg<Run>[],
   results: ReadonlyMap<string, LedgerResult<Run>[]>,

@@ -1,6 +1,6 @@
 /**
- * Expires holds of an org on PostgreSQL, under its lease: one process at a time expires the holds of an org. The lease in `ledger_orgs` is
- * taken and renewed in the transaction that expires, and lapses by itself if its process dies.
+ * Expires the holds of an org on PostgreSQL under its lease, so that one process at a time expires them. The lease in `ledger_orgs`
+ * is taken and renewed in the expiring transaction. If its process dies, the lease lapses.
  */
 import type { Queryable } from '../../platform/db/database.ts';
 import type { OrgLimitsCache } from '../limits/org-limits.ts';
@@ -11,7 +11,10 @@ import { lockOrg } from './lock-orgs.ts';
 
 export const leaseSeconds = 5;
 
-/** Returns false if another process has the lease. In transactions of their own: decisions that share one would wait for the expiry. */
+/**
+ * Returns false if another process has the lease. Uses transactions without other commands, because decisions in them would wait
+ * for the expiry.
+ */
 export async function expireHolds<Run>(
   options: PostgresLedgerOptions<Run>,
   orgLimits: OrgLimitsCache,
@@ -35,9 +38,9 @@ export async function expireHolds<Run>(
   return isLeased;
 }
 
-/** Takes or renews the lease of an org, and with it the lock of the org; false if another process has the lease. */
+/** Locks an org, and takes or renews its lease. Returns false if another process has the lease. */
 async function leaseExpiry(tx: Queryable, orgId: string, processId: string): Promise<boolean> {
-  // Read apart: a function of time has no place in the update of a table that may be on another server.
+  // The time is read separately: on Citus, an update of a table on another server must not contain a function of time.
   const [time] = await tx.query<{ now: Date; until: Date }>(
     'SELECT clock_timestamp() AS now, clock_timestamp() + make_interval(secs => $1) AS until',
     [leaseSeconds],

@@ -1,10 +1,10 @@
 /**
- * Expires holds on PostgreSQL, behind decisions: small transactions, and after each of them a rest for its org.
+ * Expires holds on PostgreSQL in small transactions, with lower priority than decisions: each transaction holds the lock of its
+ * org, so decisions wait for it.
  *
- * Each expiring transaction holds the lock of its org, so decisions wait for it. An org with more overdue holds than fit into
- * one transaction has a backlog: it gets its next transaction only after a rest, in which other commands have the lock to
- * themselves. Other orgs do not wait for a backlog. It is gone through in the order of expiry and then from the beginning, so
- * that holds which cannot be ended do not keep later ones open.
+ * An org with more overdue holds than fit into one transaction has a backlog. It gets its next transaction only after a rest, in
+ * which other commands have the lock to themselves. Other orgs do not wait for a backlog. A backlog is processed in the order of
+ * expiry and then from the beginning again, so that holds that cannot be ended do not keep later ones open.
  */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
@@ -19,37 +19,40 @@ import type { DueHold } from './ledger-command.ts';
 import type { PostgresLedgerOptions } from './ledger-transaction.ts';
 
 export const expiriesPerTransaction = 100;
-/** Overdue holds of orgs without a backlog that one search finds. */
+/** Maximum number of overdue holds that one search returns, for orgs without a backlog. */
 const foundMax = 500;
 const orgsAtOnce = 2;
-/** Rest of an org with a backlog, as a multiple of the time that its last transaction took, waiting for the lock included. */
+/** Rest of an org with a backlog, as a multiple of the duration of its last transaction, including the wait for the lock. */
 const restRatio = 3;
-/** The upper bound keeps a backlog moving under any load. */
+/** The maximum makes a backlog shrink under any load. */
 const restMs = { min: 10, max: 250 };
 const restMsAfterFailure = 1_000;
-/** While there are backlogs, others are searched for less often than batches run: the search reads past the backlogs. */
+/**
+ * Interval of the searches for other overdue holds while there are backlogs. A search is more expensive then, because it reads past
+ * the backlogs.
+ */
 const searchEveryMs = 500;
-/** Holds that are ahead of the clock are rare: while there are none, they are searched for less often. */
+/** Interval of the searches for holds that were admitted ahead of the clock, while none are known. They are rare. */
 const searchAheadEveryMs = 5_000;
-/** Holds ahead of the clock whose lifetimes are measured at a time; the others follow when these have ended. */
+/** Maximum number of holds ahead of the clock whose lifetimes are measured at the same time. The others follow when these have ended. */
 const aheadHoldsMax = 10_000;
 
 interface Backlog {
-  /** Time before which the org rests. */
+  /** End of the org's rest. */
   readonly notBeforeMs: number;
-  /** The last hold of the last batch, if there may be more behind it. */
+  /** The last hold of the last batch, if more holds may follow it. */
   readonly after: OverdueRow | undefined;
 }
 
 export class HoldExpiry<Run> implements LedgerExpiry {
   readonly #options: PostgresLedgerOptions<Run>;
   readonly #orgLimits: OrgLimitsCache;
-  /** Owner of the leases. */
+  /** Owner of the leases in the database. */
   readonly #processId: string;
   readonly #nowMs: () => number;
-  /** By org. */
+  /** Backlogs by org. */
   readonly #backlogs = new Map<string, Backlog>();
-  /** Orgs whose lease this process may still have, with the time at which it lapses. */
+  /** Orgs whose lease this process may still have, with the time at which the lease lapses. */
   readonly #leases = new Map<string, number>();
   #searchedAtMs = Number.NEGATIVE_INFINITY;
   readonly #lifetimes: ElapsedLifetimes;
@@ -64,8 +67,8 @@ export class HoldExpiry<Run> implements LedgerExpiry {
   }
 
   /**
-   * Runs at most one transaction for each org with overdue holds. Returns true if there may be more to do. Throws the first
-   * error after all orgs have had their turn.
+   * Runs at most one transaction for each org with overdue holds. Returns true if more holds may be due. Throws the first error
+   * after all orgs were tried.
    */
   async expireDue(): Promise<boolean> {
     const { db, clock } = this.#options;
@@ -77,7 +80,7 @@ export class HoldExpiry<Run> implements LedgerExpiry {
         try {
           batches.set(orgId, await findOverdueOf(db, orgId, dueAt, after));
         } catch (error) {
-          // The worker of the org may be unavailable. That must not keep the holds of other orgs open.
+          // The Citus worker of this org may be unavailable. That must not keep the holds of other orgs open.
           this.#restAfterFailure(orgId, after);
           failures.push(error);
         }
@@ -103,13 +106,13 @@ export class HoldExpiry<Run> implements LedgerExpiry {
     return this.#backlogs.size > 0 || found.length === foundMax;
   }
 
-  /** Time until an org may have its next batch; 0 if one may have it now. */
+  /** Returns the time until the next batch of any org; 0 if an org may have it now. */
   restMs(): number {
     const next = Math.min(...[...this.#backlogs.values()].map(({ notBeforeMs }) => notBeforeMs));
     return Number.isFinite(next) ? Math.max(0, next - this.#nowMs()) : 0;
   }
 
-  /** Gives up all leases, so that other processes need not wait until they lapse. */
+  /** Releases all leases, so that other processes need not wait until they lapse. */
   async close(): Promise<void> {
     await endLeases(this.#options.db, this.#processId, [...this.#leases.keys()]);
     this.#leases.clear();
@@ -130,7 +133,7 @@ export class HoldExpiry<Run> implements LedgerExpiry {
     );
   }
 
-  /** Returns holds that are ahead of the clock and whose lifetime has elapsed. */
+  /** Returns the holds that were admitted ahead of the clock and whose lifetime has elapsed. */
   async #searchElapsed(dueAt: Date): Promise<OverdueRow[]> {
     if (this.#nowMs() < this.#searchAheadAtMs) {
       return [];
@@ -155,7 +158,7 @@ export class HoldExpiry<Run> implements LedgerExpiry {
       .map((row) => ({ ...row, elapsedExpiryMs: row.expiresAtMs }));
   }
 
-  /** Returns the errors of orgs that failed. */
+  /** Expires each batch. Returns the errors of the orgs that failed. */
   async #expireEach(batches: readonly (readonly [string, OverdueRow[]])[]): Promise<unknown[]> {
     const waiting = [...batches];
     const failures: unknown[] = [];
@@ -210,7 +213,7 @@ interface AheadRow extends OverdueRow {
   readonly admitted_at: Date;
 }
 
-/** Returns the open holds that were admitted after this time, of orgs whose time is ahead of it. */
+/** Returns the open holds that were admitted after this time, of orgs whose own time is later as well. */
 function findAhead(db: Queryable, aheadOf: Date, orgIds: Searched): Promise<AheadRow[]> {
   return db.query<AheadRow>(
     `SELECT h.org_id, h.id, h.admitted_at, h.expires_at FROM ledger_orgs o JOIN holds h ON h.org_id = o.org_id
@@ -220,7 +223,7 @@ function findAhead(db: Queryable, aheadOf: Date, orgIds: Searched): Promise<Ahea
   );
 }
 
-/** Returns the last hold of a full batch, behind which there may be more. */
+/** Returns the last hold of a full batch, which more holds may follow. */
 function lastOfFull(batch: readonly OverdueRow[]): OverdueRow | undefined {
   return batch[expiriesPerTransaction - 1];
 }
@@ -232,7 +235,7 @@ interface OverdueSearch {
   readonly orgIds: Searched;
 }
 
-/** Returns the longest overdue holds, except those of the given orgs and of orgs that another process has leased. */
+/** Returns the holds that are overdue longest. Leaves out the given orgs, and orgs that another process has leased. */
 function findOverdue(
   db: Queryable,
   { dueAt, processId, exceptOrgIds, orgIds }: OverdueSearch,
@@ -252,7 +255,7 @@ async function listOrgIds(db: Queryable): Promise<string[]> {
   return (await db.query<{ id: string }>('SELECT id FROM orgs', [])).map(({ id }) => id);
 }
 
-/** Returns the longest overdue holds of an org, from the first one behind `after` on. */
+/** Returns the holds of an org that are overdue longest, starting after `after`. */
 function findOverdueOf(
   db: Queryable,
   orgId: string,

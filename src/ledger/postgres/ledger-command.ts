@@ -24,7 +24,7 @@ export type LedgerCommand<Run> =
 /** A hold that was found to be due. */
 export interface DueHold {
   readonly id: string;
-  /** The expiry of a hold whose lifetime has elapsed although the clock has not reached it; see `ElapsedLifetimes`. */
+  /** The expiry of a hold whose lifetime has elapsed although the clock has not reached its expiry; see `ElapsedLifetimes`. */
   readonly elapsedExpiryMs?: number;
 }
 
@@ -43,7 +43,7 @@ export interface OrgCommands<Run> {
   readonly commands: readonly LedgerCommand<Run>[];
 }
 
-/** Returns how many holds and runs a command concerns. */
+/** Returns the number of holds and runs in a command. */
 export function sizeOf<Run>(command: LedgerCommand<Run>): number {
   switch (command.kind) {
     case 'post':

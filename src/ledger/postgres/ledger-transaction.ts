@@ -1,6 +1,6 @@
 /**
- * One transaction on the ledgers of one or several orgs on PostgreSQL: decides and writes their queued commands under the locks
- * of the orgs. The number of statements does not depend on the number of orgs, except for what is rare.
+ * One transaction on the ledgers of one or several orgs on PostgreSQL. It decides and writes the queued commands of these orgs
+ * under their locks. The number of statements does not depend on the number of orgs, except in rare cases.
  */
 import type { OrgLimits } from '../../kernel/limits.ts';
 import { commitSettlement } from '../../kernel/settlement.ts';
@@ -42,11 +42,11 @@ export interface PostgresLedgerOptions<Run> extends BatchDependencies<Run> {
   readonly orgLimits?: OrgLimitsCache;
   /** Maximum number of open holds of an org. */
   readonly holdsMax: number;
-  /** Number of live processes on the database. Default: this one alone. */
+  /** Number of live processes on the database. Default: 1. */
   readonly processes?: () => number;
-  /** Id of this process among those that share the database; by default a new one. */
+  /** Id of this process among those that share the database. Default: a new id. */
   readonly processId?: string;
-  /** Measures the rests between expiries, and the lifetimes of holds that are ahead of the clock. */
+  /** Measures the rests between expiries, and the lifetimes of holds that were admitted ahead of the clock. */
   readonly monotonicMs?: () => number;
 }
 
@@ -57,7 +57,7 @@ export class LedgerTransaction<Run> {
   readonly #newRuns: NewRunsAssumption | undefined;
   readonly #counters: TransactionCounters;
 
-  /** Without `newRuns`, runs are always searched by their `external_id`. */
+  /** Without `newRuns`, runs are always looked up by their `external_id`. */
   constructor(
     options: PostgresLedgerOptions<Run>,
     orgLimits: OrgLimitsCache,
@@ -72,16 +72,18 @@ export class LedgerTransaction<Run> {
   }
 
   /**
-   * Locks the orgs and executes the commands of those that were locked. Returns the results by org, in the order of its commands.
-   * Leaves out an org whose last decision is ahead of the clock, unless it is the only one: the others would get its time.
-   * The counters are read in the same round trip, behind the locks: most likely the cached limits are current.
+   * Locks the orgs and executes the commands of those that could be locked. Returns the results by org, in the order of its
+   * commands.
+   *
+   * An org whose last decision is ahead of the clock is left out unless it is the only one, because the other orgs would get its
+   * time. The counters are read in the same round trip, after the locks, since the cached limits are most likely current.
    */
   async run(
     lock: () => Promise<LockedOrg[]>,
     all: readonly OrgCommands<Run>[],
   ): Promise<Map<string, LedgerResult<Run>[]>> {
     const [locked] = await Promise.all([
-      // Sent first: counters that were read before the locks were taken could be stale.
+      // The lock is sent first, because counters that were read before the lock could be stale.
       lock(),
       this.#counters.readLikely(all, this.#orgLimits, this.#options.clock.now().getTime()),
     ]);
@@ -192,7 +194,7 @@ export class LedgerTransaction<Run> {
     const unknown = request.holds.filter(({ id }) => !orgState.holds.has(id)).map(({ id }) => id);
     const ends = await findEnds(this.#tx, [orgId], unknown);
     const imported = changes.import(request, new Set(ends.map(({ hold_id }) => hold_id)));
-    // A run has settled the decision before its import, so its key was not stored with its end.
+    // A run settled the decision before its import, so the end was stored without the key.
     await storeKeys(this.#tx, imported.settledBefore);
     if (imported.added.length > 0) {
       await request.record?.(this.#tx, imported.added);
@@ -209,7 +211,7 @@ export class LedgerTransaction<Run> {
     return { kind: 'changed', hold: open.hold };
   }
 
-  /** Releases the holds that are overdue, or posts their held amounts if the org wants that. */
+  /** Releases the holds that are overdue, or posts their held amounts if the org is set so. */
   async #expire(changes: OrgChanges, holds: readonly DueHold[], nowMs: number): Promise<void> {
     const { orgId, orgState } = changes;
     const due = holds.flatMap(({ id, elapsedExpiryMs }) => {
@@ -281,7 +283,7 @@ export class LedgerTransaction<Run> {
     const batch = await decideBatch(this.#tx, this.#options, {
       groups,
       nowMs,
-      // Citus does not report a violation as such if the rows were copied to a shard.
+      // On Citus, a violation is not reported as such if the rows were copied to a shard.
       assumesNewRuns: !this.#tx.isDistributed && this.#newRuns?.appliesTo(groups) === true,
       orgStateOf: (orgId) => changesOf(orgId).orgState,
       makeCounters: ({ orgId }, missing) => this.#counters.create(changesOf(orgId), missing),

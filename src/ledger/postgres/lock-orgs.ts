@@ -1,4 +1,4 @@
-/** Locks of orgs. Only the holder of the lock decides for an org, and it sees all writes of the previous holder. */
+/** Locks orgs. Only the holder of an org's lock decides for it, and sees all writes of the previous holder. */
 import type { Transaction } from '../../platform/db/database.ts';
 
 export interface LockedOrg {
@@ -6,16 +6,16 @@ export interface LockedOrg {
   readonly version: bigint;
   readonly now: Date;
   readonly lastAt: Date;
-  /** True if the org had no row: what was read behind the first attempt to lock it was read without the lock. */
+  /** True if the org had no row to lock. Counters that were read after the first attempt were then read without a lock. */
   readonly wasMissing?: boolean;
 }
 
 const columns = `org_id AS "orgId", limits_version AS version, clock_timestamp()::timestamptz(3) AS now, last_at AS "lastAt"`;
 
 /**
- * On a Citus cluster a row lock does not stop a move of its shard: once the shard is on another worker, another process can lock the
- * row there, and both decide. A write stops the move until the transaction ends, also one that finds nothing to change. It must be
- * sent before the lock.
+ * Prevents a shard move. On Citus a row lock does not stop a move of its shard: once the shard is on another worker, another
+ * process can lock the row there, and both decide. A write stops the move until the transaction ends, even a write that changes no
+ * row. It must be sent before the lock.
  */
 async function keepInPlace(tx: Transaction, orgIds: readonly string[]): Promise<void> {
   if (tx.isDistributed) {
@@ -26,7 +26,7 @@ async function keepInPlace(tx: Transaction, orgIds: readonly string[]): Promise<
   }
 }
 
-/** Locks one org, however long that takes. */
+/** Locks one org, no matter how long that takes. */
 export async function lockOrg(tx: Transaction, orgId: string): Promise<LockedOrg> {
   const statement = `SELECT ${columns} FROM ledger_orgs WHERE org_id = $1 FOR UPDATE`;
   const [, [row]] = await Promise.all([keepInPlace(tx, [orgId]), tx.query<LockedOrg>(statement, [orgId])]);
@@ -41,7 +41,7 @@ export async function lockOrg(tx: Transaction, orgId: string): Promise<LockedOrg
   return { ...created, wasMissing: true };
 }
 
-/** Locks those of the orgs that no other transaction has locked. Leaves out orgs that have no row yet. */
+/** Locks those orgs that no other transaction has locked. Leaves out orgs that have no row yet. */
 export async function lockFreeOrgs(tx: Transaction, orgIds: readonly string[]): Promise<LockedOrg[]> {
   const [, locked] = await Promise.all([
     keepInPlace(tx, orgIds),
@@ -52,12 +52,12 @@ export async function lockFreeOrgs(tx: Transaction, orgIds: readonly string[]): 
   return locked;
 }
 
-/** A process that decides for the same orgs releases them sooner; what takes longer must not hold up the other orgs. */
+/** Most processes that decide for the same orgs release them sooner. A longer wait must not delay the other orgs. */
 const waitMs = 100;
 
 /**
- * Locks the orgs in one order, so that processes cannot block each other. Fails with a lock timeout if one of them is locked for
- * long. Leaves out orgs that have no row yet.
+ * Locks the orgs in a fixed order, so that processes cannot deadlock. Fails with a lock timeout if an org stays locked. Leaves out
+ * orgs that have no row yet.
  */
 export async function lockOrgs(tx: Transaction, orgIds: readonly string[]): Promise<LockedOrg[]> {
   const [, , locked] = await Promise.all([

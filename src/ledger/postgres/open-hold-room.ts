@@ -1,7 +1,7 @@
 /**
- * Caps the open holds of each org on PostgreSQL. To count the rows of an org for every decision would be expensive, so a
- * process counts them now and then and may open a number of holds before it counts again: its part of the room that is
- * left, among all processes. Holds that end meanwhile are found by the next count.
+ * Caps the open holds of each org on PostgreSQL. Counting the rows of an org for every decision would be expensive. So a process
+ * counts them from time to time and may then open a number of holds before it counts again: its share, among all processes, of the
+ * room that is left. The next count also finds holds that have ended since.
  */
 import { performance } from 'node:perf_hooks';
 import type { Queryable } from '../../platform/db/database.ts';
@@ -20,17 +20,17 @@ export interface OpenHoldRoomOptions {
 interface OrgRoom {
   /** Holds that may be opened before the next count. */
   left: number;
-  /** Holds that the last count has allowed. */
+  /** Holds that the last count allowed. */
   allowed: number;
-  /** Holds that are being opened: a count does not include them. */
+  /** Holds that are being opened and that a count does not include. */
   opening: number;
   countedAtMs: number;
   counting: Promise<void> | undefined;
 }
 
-/** Part of the maximum that a process may open before its first count. */
+/** Fraction of the maximum that a process may open before its first count. */
 const uncountedPart = 0.01;
-/** Minimum time between two counts if the last one allowed less than that part: an org without room keeps asking. */
+/** Minimum time between two counts if the last one allowed less than that fraction. It bounds the counts of an org without room. */
 const countEveryMs = 1_000;
 const orgsMax = 20_000;
 
@@ -89,7 +89,7 @@ export class OpenHoldRoom {
     return room;
   }
 
-  /** Concurrent callers share a count. Resolves without a new one if the last one is recent. */
+  /** Counts the open holds. Concurrent callers share a count. Skips it if the last count is recent and allowed few holds. */
   async #count(orgId: string, room: OrgRoom): Promise<void> {
     const isDue = room.allowed > this.#uncounted || this.#nowMs() - room.countedAtMs >= countEveryMs;
     if (room.counting === undefined && isDue) {

@@ -1,4 +1,4 @@
-/** The state of one org in a transaction: it executes commands on this state, and then writes the changes. */
+/** The state of one org in a transaction. Commands change this state, then the changes are written. */
 import { applicableCounters, type Counter, releaseReservation } from '../../kernel/admission.ts';
 import type { OrgLimits } from '../../kernel/limits.ts';
 import type { Ids } from '../../platform/ids.ts';
@@ -20,10 +20,10 @@ import type { CounterAmounts } from './postgres-counters.ts';
 export class OrgChanges {
   readonly orgId: string;
   readonly orgState: OrgLedgerState;
-  /** Counters as they were read, to detect which ones changed. */
+  /** Copies of the counters as they were read, to detect changes. */
   readonly countersRead = new Map<string, CounterAmounts>();
   readonly endedHolds = new Set<string>();
-  /** Holds that ended earlier and that postings of this transaction refer to. */
+  /** Holds that ended before this transaction and that its postings refer to. */
   readonly endedBefore: Hold[] = [];
   readonly #newHolds: Hold[] = [];
   readonly #changedHolds = new Map<string, Hold>();
@@ -35,12 +35,12 @@ export class OrgChanges {
     this.orgState = new OrgLedgerState(limits, Number.POSITIVE_INFINITY);
   }
 
-  /** The holds to insert. */
+  /** Returns the holds to insert. */
   newHolds(): Hold[] {
     return this.#newHolds.filter(({ id }) => !this.endedHolds.has(id));
   }
 
-  /** The holds to update. */
+  /** Returns the holds to update. */
   changedHolds(): Hold[] {
     return [...this.#changedHolds.values()].filter(({ id }) => !this.endedHolds.has(id));
   }
@@ -53,7 +53,7 @@ export class OrgChanges {
     this.#changedHolds.set(hold.id, hold);
   }
 
-  /** Adds a counter as it was read. */
+  /** Adds a counter that was read, with a copy for comparison. */
   useCounter(key: string, counter: Counter): void {
     this.orgState.counters.set(key, counter);
     this.countersRead.set(key, { ...counter });
@@ -83,13 +83,13 @@ export class OrgChanges {
     return held;
   }
 
-  /** `ended`: the ids of those holds that have ended already. */
+  /** Imports holds. `ended` has the ids of those that have ended already. */
   import({ holds }: HoldImport, ended: ReadonlySet<string>): ImportedHolds {
     const results: ImportedHold[] = [];
     const added: AddedHold[] = [];
     const settledBefore: Hold[] = [];
     for (const imported of holds) {
-      // A key that was already used stays with its decision; this hold is imported without a key.
+      // If the key was used before, it belongs to the earlier decision, and this hold is imported without a key.
       const key = imported.idempotency;
       const hold =
         key === null || !this.#usedKeys.has(key.digest) ? imported : { ...imported, idempotency: null };
@@ -140,7 +140,7 @@ export class OrgChanges {
     return { kind: 'changed', hold: open.hold };
   }
 
-  /** Releases what the holds have reserved. */
+  /** Releases the reservations of the holds. */
   release(holds: readonly Hold[]): void {
     for (const hold of holds) {
       releaseReservation(this.orgState.counters, hold);
@@ -148,7 +148,7 @@ export class OrgChanges {
     }
   }
 
-  /** Removes a hold that has ended; its reservation was released or settled. */
+  /** Removes a hold that has ended, and whose reservation was released or settled. */
   removeHold(holdId: string): void {
     this.orgState.holds.delete(holdId);
     this.endedHolds.add(holdId);
@@ -158,6 +158,6 @@ export class OrgChanges {
 export interface ImportedHolds {
   readonly results: ImportedHold[];
   readonly added: readonly AddedHold[];
-  /** Holds that a run has settled before their import. */
+  /** Holds that a run settled before their import. */
   readonly settledBefore: readonly Hold[];
 }

@@ -1,7 +1,7 @@
 /**
- * Queues commands by org and executes them in batches. At any time an org is in one batch at most, so its commands are executed
- * in order. A batch has the waiting commands of several orgs, because a transaction costs more than a decision. An org with much
- * to do gets a batch of its own, so that the others do not wait for it.
+ * Queues commands by org and executes them in batches. An org is in at most one batch at any time, so its commands are executed in
+ * order. A batch has the waiting commands of several orgs, because a transaction costs more than a decision. An org with many
+ * commands gets a separate batch, so that the others do not wait for it.
  */
 import { FairShare } from '../../platform/fair-share.ts';
 import { OverCapacity } from '../../platform/service-unavailable.ts';
@@ -22,35 +22,35 @@ export interface QueuedOrg<Run> {
 export interface BatchExecutor<Run> {
   /** Returns the group of an org: orgs of different groups are not executed together. Undefined: the org is executed alone. */
   groupOf(orgId: string): number | undefined;
-  /** Executes the commands of those orgs that no other transaction has locked. Returns the other orgs. */
+  /** Executes the commands of the orgs that no other transaction has locked. Returns the other orgs. */
   executeFree(batch: readonly QueuedOrg<Run>[]): Promise<readonly QueuedOrg<Run>[]>;
-  /** The same, but waits a short time for locks. Returns the orgs that need a transaction of their own. */
+  /** Does the same, but waits a short time for locks. Returns the orgs that need a separate transaction. */
   executeSoon(batch: readonly QueuedOrg<Run>[]): Promise<readonly QueuedOrg<Run>[]>;
-  /** Executes the commands of an org, however long its lock takes. Never fails. */
+  /** Executes the commands of an org, no matter how long its lock takes. Never rejects. */
   executeAlone(org: QueuedOrg<Run>): Promise<void>;
 }
 
 const waitingMax = 20_000;
 const commandsPerOrg = 500;
 const orgsPerBatch = 64;
-/** Batches of a group at the same time: while the database executes one, the process prepares the next. */
+/** Maximum number of batches of a group at the same time: while the database executes one, the process prepares the next. */
 const batchesPerGroup = 2;
-/** Batches at the same time: each needs a connection. */
+/** Maximum number of batches at the same time. Each needs a connection. */
 const batchesMax = 6;
-/** Orgs whose group is not known yet, each of which has a batch of its own. */
+/** Group number of orgs whose group is not known yet. Each of them has a separate batch. */
 const withoutGroup = -1;
-/** More holds and runs than this make a batch of its own. */
+/** Maximum number of holds and runs of an org in a shared batch. A larger org gets a separate one. */
 const smallSize = 50;
 
 export class OrgQueues<Run> {
   readonly #places = new FairShare({ capacity: waitingMax });
-  /** Commands that are in no batch yet. An org has an entry while it is ready, or in a batch. */
+  /** Commands that are not in a batch yet. An org has an entry while it is ready or in a batch. */
   readonly #waiting = new Map<string, QueuedCommand<Run>[]>();
-  /** Orgs with waiting commands that are in no batch, by group. */
+  /** Orgs with waiting commands that are not in a batch, by group. */
   readonly #ready = new Map<number, Set<string>>();
   readonly #executor: BatchExecutor<Run>;
   #running = 0;
-  /** Running batches of each group. */
+  /** Number of running batches of each group. */
   readonly #batches = new Map<number, number>();
   #isScheduled = false;
 
@@ -123,7 +123,7 @@ export class OrgQueues<Run> {
     }
   }
 
-  /** Moves orgs whose group has become known. */
+  /** Moves orgs whose group has become known to that group. */
   #regroup(): void {
     for (const orgId of this.#ready.get(withoutGroup) ?? []) {
       if (this.#executor.groupOf(orgId) !== undefined) {
@@ -140,7 +140,7 @@ export class OrgQueues<Run> {
       if (isSmall(org)) {
         batch.push(org);
       } else {
-        // Not counted among the batches: a large one may take seconds.
+        // Not counted as a batch, because a large one may take seconds.
         void this.#runAlone(org);
       }
       if (batch.length === (group === withoutGroup ? 1 : orgsPerBatch)) {
@@ -191,7 +191,7 @@ export class OrgQueues<Run> {
     this.#schedule();
   }
 
-  /** Not counted among the batches, since it may wait for locks. */
+  /** Executes orgs that were locked. Not counted as a batch, because it may wait for locks. */
   async #runLocked(locked: readonly QueuedOrg<Run>[]): Promise<void> {
     const stillLocked = locked.length > 1 ? await this.#executor.executeSoon(locked) : locked;
     this.#finish(locked, stillLocked);

@@ -18,15 +18,15 @@ interface StoredCounter extends CounterKey {
   readonly counter: Counter;
 }
 
-/** The end of the window is not read: only the row needs it, to be evicted. */
+/** The end of the window is not read. Only the stored row needs it, for eviction. */
 const unread = Number.NaN;
 
-/** Citus finds the shards by the list of orgs. PostgreSQL would search the list for each row. */
+/** Returns a condition by which Citus finds the shards. PostgreSQL would check the list for each row. */
 function inTheirShards({ isDistributed }: TransactionStatements): string {
   return isDistributed ? 'AND c.org_id = ANY($1)' : '';
 }
 
-/** Reads the amounts of those counters that exist. Rows are short, since each decision reads several. */
+/** Reads the amounts of the counters that exist. It returns few columns, since each decision reads several counters. */
 export async function selectCounters(
   tx: TransactionStatements,
   keys: readonly CounterKey[],
@@ -56,15 +56,15 @@ export async function selectCounters(
   });
 }
 
-/** The counters of an org, and those of them that were read, as they were. */
+/** The counters of an org, and copies of those that were read. */
 interface ChangedCounters {
   readonly orgState: OrgLedgerState;
   readonly countersRead: ReadonlyMap<string, CounterAmounts>;
 }
 
 /**
- * Writes the counters that are new or differ from what was read. A counter that does not fit into its columns is not stored: each
- * decision that needs it sums it from the ledger, and finds its limit used up.
+ * Writes the counters that are new or have changed. A counter that is too large for its columns is not stored: each decision that
+ * needs it sums it from the ledger and finds the limit used up.
  */
 export async function writeCounters(
   tx: TransactionStatements,
@@ -98,7 +98,7 @@ export async function writeCounters(
   ]);
 }
 
-/** Charges are admitted up to this amount. Backfilled runs, corrections and costs beyond their holds may exceed it. */
+/** Charges are admitted up to this amount. Backfilled runs, corrections and costs beyond their holds may push a counter above it. */
 const int8Max = 2n ** 63n - 1n;
 
 async function deleteCounters(tx: TransactionStatements, keys: readonly CounterKey[]): Promise<void> {
@@ -146,8 +146,8 @@ async function insertCounters(
 }
 
 /**
- * Not an INSERT with ON CONFLICT, which locks each row before it updates it. A counter that was evicted since it was read is not
- * written: the next decision sums it from the ledger.
+ * Uses UPDATE, because INSERT with ON CONFLICT locks each row before it updates it. A counter that was evicted after it was read is
+ * not written: the next decision sums it from the ledger.
  */
 async function updateCounters(
   tx: TransactionStatements,
@@ -179,7 +179,7 @@ function amountsOf(counters: readonly StoredCounter[]): Uint8Array[] {
   ];
 }
 
-/** A counter without a window, such as that of a chain, is kept for as long as it is used. */
+/** Returns the time until which a counter is needed. A counter without a window, such as that of a chain, is needed while it is used. */
 function neededUntil({ endMs }: Counter, nowMs: number): number {
   return endMs === lifetime.endMs ? nowMs : Math.max(endMs, nowMs);
 }

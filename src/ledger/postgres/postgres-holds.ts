@@ -14,7 +14,7 @@ function holdsOf(rows: readonly HoldRow[]): Hold[] {
   return rows.map(({ record }) => holdOfRecord(record));
 }
 
-/** The id of a hold, or the digest of an idempotency key, of an org. */
+/** A hold by its org and id, or an idempotency key by its org and digest. */
 export interface OfOrg {
   readonly orgId: string;
   readonly id: string;
@@ -26,7 +26,7 @@ export async function selectHolds(
   ids: readonly OfOrg[],
   digests: readonly OfOrg[] = [],
 ): Promise<Hold[]> {
-  // Both parts name all orgs: a part without any would be in no shard.
+  // Both parts of the query name all orgs, because Citus could not find a shard for a part without any.
   const orgIds = distinctOrgs([...ids, ...digests]);
   const byId = `SELECT record FROM unnest($2::text[], $3::text[]) AS w(org_id, id)
     JOIN holds h ON h.org_id = w.org_id AND h.id = w.id WHERE h.org_id = ANY($1)`;
@@ -50,8 +50,8 @@ function columnsOf(all: readonly OfOrg[]): [orgIds: string[], ids: string[]] {
 }
 
 /**
- * Returns the open holds that new counters may have to include: those of their chain, or admitted since their
- * windows started.
+ * Returns the open holds that new counters may have to include: those of the counter's chain, or those admitted since the counter's
+ * window started.
  */
 export async function selectHoldsSince(
   db: Queryable,
@@ -131,7 +131,7 @@ export async function insertHolds(tx: Queryable, holds: readonly Hold[]): Promis
   );
 }
 
-/** Maximum rows per statement: a new limit may change every open hold of the org. */
+/** Maximum rows per statement. A new limit may change every open hold of the org. */
 const holdsPerUpdate = 1_000;
 
 export async function updateHolds(tx: Queryable, holds: readonly Hold[]): Promise<void> {

@@ -1,8 +1,7 @@
 /**
- * The ledger on PostgreSQL. It is exact across any number of processes, because all decisions are made under row
- * locks in PostgreSQL. Each process collects the commands of its orgs and executes those of several orgs in one
- * transaction: lock the orgs, read their counters, decide, write. The org states are created for that transaction and
- * discarded with it.
+ * The ledger on PostgreSQL. It is exact across any number of processes, because all decisions are made under row locks in
+ * PostgreSQL. Each process collects the commands of its orgs, and executes those of several orgs in one transaction: lock the orgs,
+ * read their counters, decide, write. The org states exist for that transaction only.
  */
 import type { Denial } from '../../kernel/denial.ts';
 import type { ImportedHold } from '../holds/hold-import.ts';
@@ -43,7 +42,7 @@ export function createPostgresLedger<Run>(options: PostgresLedgerOptions<Run>): 
       if (open !== undefined) {
         return replayOf(open.idempotency, key);
       }
-      // Queried after the open holds: a hold that ended meanwhile has stored its key here.
+      // Queried after the open holds, because a hold that ended in between has stored its key here.
       return replayOf(await findStoredKey(db, orgId, key.digest, clock.now().getTime()), key);
     },
     previewDenials: (orgId, previews) =>
@@ -61,7 +60,7 @@ export function createPostgresLedger<Run>(options: PostgresLedgerOptions<Run>): 
       queues.enqueue(orgId, { kind: 'extend', holdId, seconds }) as Promise<HoldChange>,
     increase: (orgId, holdId, increase) =>
       queues.enqueue(orgId, { kind: 'increase', holdId, increase }) as Promise<IncreaseResult>,
-    /** Queued commands are finished before the server stops, so only the leases remain; without them they lapse. */
+    /** Queued commands finish before the server stops, so only the leases remain. If they cannot be released, they lapse. */
     close: () => expiry.close().catch(() => undefined),
   };
 }

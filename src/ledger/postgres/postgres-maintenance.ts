@@ -11,8 +11,8 @@ import { selectHoldsOfCustomer, updateHolds } from './postgres-holds.ts';
 
 const countersPerEviction = 5_000;
 /**
- * Time after which a counter is deleted, counted from the end of its window or its last change, whichever is later;
- * without a window, from its last change. It must be summed from the ledger when it is needed again.
+ * Time after which an unused counter is deleted. It starts at the end of the window or at the last change, whichever is later;
+ * without a window, at the last change. A deleted counter must be summed from the ledger when it is needed again.
  */
 const unusedCounterMs = 3_600_000;
 
@@ -57,14 +57,14 @@ export function createPostgresMaintenance(
   };
 }
 
-/** Deletes the counters that are keyed by the id of a customer, and the given ones. The next decision recounts them. */
+/** Deletes the given counters and those that are keyed by the id of a customer. The next decision creates them again from the ledger. */
 async function deleteCustomerCounters(
   tx: Transaction,
   orgId: string,
   { from, to }: Renaming,
   keys: readonly string[],
 ): Promise<void> {
-  // A counter with several values has them as a JSON list. A pseudonym is found anywhere: it is random.
+  // A counter with several values has them as a JSON list. A pseudonym is searched anywhere in the key, because it is random.
   const value = `substr(key, strpos(key, ':') + 1)`;
   await tx.query(
     `DELETE FROM counters

@@ -1,4 +1,4 @@
-/** Reads of the ledger on PostgreSQL, of which only `inspect` locks the org. */
+/** Reads of the ledger on PostgreSQL. Only `inspect` locks the org. */
 import type { LimitWindow } from '../../kernel/admission.ts';
 import { emptyScope, type OrgLimits, type Scope } from '../../kernel/limits.ts';
 import { agreedNow } from '../../platform/db/agreed-now.ts';
@@ -41,7 +41,10 @@ export function createPostgresReads(deps: ReadDependencies): LedgerReads {
   };
 }
 
-/** `scopes` has the scope of each counter; empty for limits without a wildcard, whose counters need none. */
+/**
+ * Returns the usage of counters. `scopes` has the scope of each counter; it is empty for limits without a wildcard, whose counters
+ * need none.
+ */
 async function usageOf(
   { db, clock }: ReadDependencies,
   orgId: string,
@@ -66,8 +69,8 @@ async function usageOf(
 }
 
 /**
- * Sums counters that were not needed for a while, or since their limit was changed, and have no row. They are not created:
- * reading changes nothing. A snapshot, because a hold that is settled meanwhile would be counted twice or not at all.
+ * Sums counters that have no row, because they were not needed for a while or their limit changed. They are not created, because a
+ * read must change nothing. Uses a snapshot: otherwise a hold that is settled in between would be counted twice or not at all.
  */
 async function sumCounters(
   db: Database,

@@ -1,4 +1,4 @@
-/** Sets the time of orgs that are ahead of the clock of the database back to it, while services run or not. */
+/** Sets the time of orgs that are ahead of the database's clock back to that clock. Services may run in the meantime. */
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import type { SharedClock } from '../../platform/time/clock.ts';
 import { aheadMsMax, isAhead } from '../holds/elapsed-lifetimes.ts';
@@ -7,7 +7,7 @@ import { readOrgLimits } from '../limits/org-limits.ts';
 import { lockOrg } from './lock-orgs.ts';
 import { deleteHolds, insertHolds, selectAllHolds } from './postgres-holds.ts';
 
-/** Each org has a transaction of its own, under its lock. */
+/** Resets each org in a separate transaction, under its lock. */
 export async function resetPostgresClock(
   db: Database,
   clock: SharedClock,
@@ -27,7 +27,7 @@ export async function resetPostgresClock(
   return reset;
 }
 
-/** Returns the number of holds that were admitted again. */
+/** Returns the number of holds that were readmitted. */
 async function resetOrg(
   tx: Transaction,
   orgId: string,
@@ -42,7 +42,7 @@ async function resetOrg(
   await deleteHolds(tx, ahead);
   await insertHolds(tx, readmitted);
   await moveRuns(tx, orgId, readmitted, at);
-  // The next decisions create them again, with the holds in their windows.
+  // The next decisions create the counters again, including the holds in their windows.
   await tx.query('DELETE FROM counters WHERE org_id = $1', [orgId]);
   await tx.query('UPDATE ledger_orgs SET last_at = $2 WHERE org_id = $1', [orgId, at]);
   return ahead.length;

@@ -1,4 +1,4 @@
-/** Open holds in the rows of PostgreSQL, read and written by a backup, a restore and a move. */
+/** Open holds in the rows of PostgreSQL. A backup, a restore and a move read and write them. */
 import type { BulkConnection } from '../../platform/db/transfer/bulk-connection.ts';
 import { holdOfRecord } from '../holds/hold.ts';
 
@@ -43,7 +43,7 @@ export async function insertHoldRecords(
 
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
-/** A value in the text format of `COPY`. */
+/** Returns a value in the text format of `COPY`. */
 function copyValue(value: string | null): string {
   return value === null ? '\\N' : value.replace(/[\\\t\n\r]/g, (character) => escapes[character] ?? '');
 }

@@ -1,4 +1,4 @@
-/** The counters of the orgs in one transaction of the ledger: reads those that its commands need, and creates missing ones. */
+/** The counters of the orgs in one ledger transaction: reads those that its commands need, and creates missing ones. */
 import type { Counter } from '../../kernel/admission.ts';
 import type { Transaction } from '../../platform/db/database.ts';
 import type { MissingCounter } from '../holds/org-ledger-state.ts';
@@ -17,14 +17,14 @@ export interface OrgWork<Run> extends OrgCommands<Run> {
 
 export class TransactionCounters {
   readonly #tx: Transaction;
-  /** Counters that were read behind the locks, by org and key; undefined if there is none. */
+  /** Counters that were read after the locks, by org and key; undefined if a counter does not exist. */
   readonly #readBehindLocks = new Map<string, Map<string, Counter | undefined>>();
 
   constructor(tx: Transaction) {
     this.#tx = tx;
   }
 
-  /** Reads the counters that the commands need if the cached limits are current. It is sent right behind the locks. */
+  /** Reads the counters that the commands need according to the cached limits. The query is sent directly after the locks. */
   async readLikely<Run>(
     all: readonly OrgCommands<Run>[],
     orgLimits: OrgLimitsCache,
@@ -42,7 +42,7 @@ export class TransactionCounters {
     }
   }
 
-  /** Forgets what was read of orgs that had no row to lock then. */
+  /** Drops counters of orgs that had no row to lock when the counters were read. */
   forget(orgIds: readonly string[]): void {
     for (const orgId of orgIds) {
       this.#readBehindLocks.delete(orgId);
@@ -50,8 +50,8 @@ export class TransactionCounters {
   }
 
   /**
-   * Loads the counters that the commands need: those they check, and those of the holds that they end. Creates missing
-   * ones for holds, increases, previews and imports; `decideBatch` creates those for postings.
+   * Loads the counters that the commands need: those that they check, and those of the holds that they end. Creates missing ones
+   * for holds, increases, previews and imports; `decideBatch` creates those for postings.
    */
   async prepare<Run>(works: readonly OrgWork<Run>[], nowMs: number): Promise<void> {
     const wanted = works.map((work) => ({
@@ -68,7 +68,7 @@ export class TransactionCounters {
     }
   }
 
-  /** Loads those of these counters that exist and are not loaded yet. */
+  /** Loads those counters that exist and are not loaded yet. */
   async load(
     wanted: readonly { readonly changes: OrgChanges; readonly keys: readonly string[] }[],
   ): Promise<void> {
@@ -104,7 +104,7 @@ export class TransactionCounters {
     }
     const { orgId, orgState } = changes;
     for (const hold of await selectHoldsSince(this.#tx, orgId, missing)) {
-      // Holds that ended in this transaction are still in the table.
+      // Holds that ended in this transaction still have a row.
       if (!orgState.holds.has(hold.id) && !changes.endedHolds.has(hold.id)) {
         orgState.addHold(hold);
       }

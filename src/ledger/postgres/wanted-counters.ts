@@ -1,4 +1,4 @@
-/** The counters that commands need, known before any of them is executed, so that all are read at once. */
+/** The counters that commands need, determined before any command is executed, so that all counters are read at once. */
 import { applicableCounters } from '../../kernel/admission.ts';
 import { countersForIncrease } from '../holds/increase-hold.ts';
 import type { MissingCounter } from '../holds/org-ledger-state.ts';
@@ -6,7 +6,10 @@ import { attributedScope, requestedAtMs, surfaceOf } from '../postings/effective
 import type { LedgerCommand } from './ledger-command.ts';
 import type { OrgChanges } from './org-changes.ts';
 
-/** Returns the counters that the commands need, by key, with what is needed to create those that a command checks. */
+/**
+ * Returns the counters that the commands need, by key. The value has the data to create a counter; it is undefined if no command
+ * checks the counter.
+ */
 export function wantedCounters<Run>(
   commands: readonly LedgerCommand<Run>[],
   changes: OrgChanges,

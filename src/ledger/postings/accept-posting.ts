@@ -8,7 +8,7 @@ import type { Mark, Posted, Posting } from '../posting.ts';
 import { surfaceOf } from './effective-scope.ts';
 import { UncommittedPosting } from './uncommitted-posting.ts';
 
-/** A charge that uses a reservation, or an empty one. */
+/** A charge that uses a reservation, which may be empty. */
 export interface AcceptedCharge extends Pick<PostingEffect, 'ends' | 'settledUnheld' | 'reversal'> {
   readonly reservation: Reservation;
   readonly atMs: number;
@@ -44,7 +44,7 @@ export interface PostingEffect {
   readonly charged?: PendingSettlement;
   readonly ends?: OpenHold | undefined;
   readonly settledUnheld?: Hold | undefined;
-  /** Posted before this one. */
+  /** The posting that reverses an earlier charge. It is posted first. */
   readonly reversal?: UncommittedPosting<unknown> | undefined;
   readonly undo?: () => void;
 }

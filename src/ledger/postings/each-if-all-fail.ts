@@ -1,8 +1,8 @@
 import { ServiceUnavailable } from '../../platform/service-unavailable.ts';
 
 /**
- * Processes items together and, if that fails, one by one, so that an item that cannot be processed does not hold up the
- * others. Throws the first error after each item was tried, or at once if the database is unavailable.
+ * Processes items together and, if that fails, one by one, so that one bad item does not hold up the others. Throws the first error
+ * after each item was tried. Throws immediately if the database is unavailable.
  */
 export async function eachIfAllFail<Item>(
   items: readonly Item[],

@@ -1,4 +1,4 @@
-/** Resolves the scope and time of a posting; those of its hold win. */
+/** Resolves the scope and time of a posting. Those of its hold take precedence. */
 import {
   type AttributionLabel,
   attributionLabels,
@@ -38,7 +38,7 @@ export function surfaceOf({ kind }: Posting): Surface {
   }
 }
 
-/** Returns the scope with the values of the calling key where it has none. */
+/** Returns the scope of the posting. Fields without a value get that of the calling key. */
 export function attributedScope({ scope, attribution }: Posting): Scope {
   if (attribution === undefined) {
     return scope;
@@ -71,9 +71,9 @@ function endedHold(
 }
 
 /**
- * The fields come from the hold; of those that are `settledBy: hold_or_run`, one that the hold does not have comes from the run or the
- * key that posts it. So do tags that the hold does not have; of a tag that both have, the value of the hold counts, because its
- * limits were checked. Without a hold, all fields come from the run or the key.
+ * Returns the scope in which a posting is charged. Without a hold, all fields come from the run or the key that posts it. With a
+ * hold, the fields come from the hold. A field that is `settledBy: hold_or_run` and empty in the hold comes from the run or the
+ * key, and so does a tag that the hold does not have. If both have a tag, the hold's value counts, because its limits were checked.
  */
 export function settledScope(hold: Hold | undefined, posting: Posting): Scope {
   const posted = attributedScope(posting);
@@ -89,7 +89,7 @@ export function settledScope(hold: Hold | undefined, posting: Posting): Scope {
 }
 
 function settledTags(held: Scope, posted: Scope): Scope['tags'] {
-  // The tags of a run may identify the customer, who was erased since the decision.
+  // Tags of the run may identify the customer, who was erased after the decision.
   if (posted.tags === null || isErased(held.customer_id)) {
     return held.tags;
   }
@@ -100,9 +100,9 @@ const fixedByHold = labelDimensions.filter((name) => runDimensions[name].settled
 const fixedIfPresent = labelDimensions.filter((name) => runDimensions[name].settledBy === 'hold_or_run');
 
 /**
- * Returns the first field in which a run contradicts the decision that it names. The model may differ, because
- * providers report a more exact name than the one that was requested, or serve another model; the run counts as the requested
- * one. The same applies to the value of a tag.
+ * Returns the first field in which a run contradicts the decision that it names. The model may differ, because providers report a
+ * more exact name than the requested one, or serve another model; the run counts as the requested model. The value of a tag may
+ * differ too.
  */
 export function contradiction({ scope: held }: Hold, { scope: posted }: Posting): string | undefined {
   return (
@@ -110,7 +110,7 @@ export function contradiction({ scope: held }: Hold, { scope: posted }: Posting)
       (field) =>
         posted[field] !== null &&
         posted[field] !== held[field] &&
-        // The caller does not know that the customer was erased meanwhile, and the cost must be posted anyway.
+        // The caller does not know that the customer was erased in the meantime, and the cost must be posted anyway.
         !(field === 'customer_id' && isErased(held.customer_id)),
     ) ??
     fixedIfPresent.find(

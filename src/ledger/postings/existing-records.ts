@@ -1,4 +1,4 @@
-/** Records in the database that the postings of a batch refer to. */
+/** Database records that the postings of a batch refer to. */
 import { type CostParts, noParts, sumOfParts } from '../../kernel/cost-parts.ts';
 import { type Debit, merged } from '../../kernel/credits.ts';
 import type { Amounts, Scope } from '../../kernel/limits.ts';
@@ -7,47 +7,44 @@ import type { RunUsage } from '../posting.ts';
 import type { HoldEndRow } from './ledger-writes.ts';
 
 export interface PaidSoFar extends Paid {
-  /** True if the run was backfilled: it then burns neither credits nor the prepaid balance. */
+  /** True if the run was backfilled. It then burns neither credits nor the prepaid balance. */
   readonly recorded: boolean;
-  /** The sum of the entries by kind. */
+  /** Sums of the entries, by kind of usage. */
   readonly parts: CostParts;
 }
 
 export interface ExistingRecords {
   readonly runs: ExistingRuns;
   readonly ends: Map<string, HoldEndRow>;
-  /**
-   * The amounts paid so far, by corrected run. Updated within the batch: an amount that one correction gives back is
-   * not available to the next.
-   */
+  /** Amounts paid so far, by corrected run. Updated within the batch: what one correction gives back is not available to the next one. */
   readonly paid: Map<string, PaidSoFar>;
-  /** Unsettled runs that postings of the batch may settle late. Updated within the batch, by corrections of them. */
+  /** Unsettled runs that postings of the batch may settle late. Updated when the batch corrects such a run. */
   readonly unsettled: Map<string, UnsettledRun>;
   /** Remaining uses of each permit; a missing permit has none. */
   readonly permits: Map<string, number>;
 }
 
-/** A run that was posted at the held amount when its hold expired, with everything that its late settlement reverses. */
+/** A run that was posted at the held amount when its hold expired, with all data that its late settlement reverses. */
 export interface UnsettledRun<Run = unknown> {
   readonly runId: string;
   readonly run: Run;
   readonly scope: Scope;
   readonly depth: number;
   readonly atMs: number;
-  /** The sums of its charge and its corrections. */
+  /** The sums over its charge and its corrections. */
   readonly amounts: Amounts;
   readonly paid: PaidSoFar;
   /**
-   * The amounts of this run that the counters of credit packs still contain. Set if they exceed `paid.burned`, because a decrease in the
-   * same batch is given back at the commit only.
+   * The amounts of this run in the counters of credit packs. Set if they exceed `paid.burned`, because a decrease in the same batch
+   * reaches the counters only at the commit.
    */
   readonly countedBurned?: readonly Debit[];
   readonly usage: RunUsage;
-  /** Id of the entry that reverses its charge. */
+  /** Id of the entry that will reverse the charge. */
   readonly reversalId: string;
 }
 
-/** Returns an unsettled run after a correction of it in the same batch. */
+/** Returns an unsettled run after a correction in the same batch. */
 export function adjustedUnsettled(
   unsettled: UnsettledRun,
   { amounts, burned, uncovered, prepaid }: PendingSettlement,
@@ -76,7 +73,7 @@ export interface ExistingRun {
   readonly contentDigest: string | null;
 }
 
-/** Existing runs by org and `externalId`. Nested maps avoid building a combined key for each run. */
+/** Existing runs by org and `externalId`. The maps are nested, because building a combined key for each run would be slower. */
 export class ExistingRuns {
   readonly #byOrg = new Map<string, Map<string, ExistingRun>>();
 

@@ -1,6 +1,6 @@
 /**
- * Writes postings: identities, entries, tallies, hold ends, alerts. Rows are inserted in bulk, except for alerts; each
- * late settlement is a statement of its own.
+ * Writes postings: identities, entries, tallies, hold ends and alerts. Rows are inserted in bulk, except for alerts and late
+ * settlements, which have a statement each.
  */
 import { forEachName, limitDimensions } from '../../contract/run-dimensions.ts';
 import { writeParts } from '../../kernel/cost-parts.ts';
@@ -138,7 +138,7 @@ export async function addToTallies(tx: Transaction, posted: readonly Posted[]): 
       tally.settled += amount;
     }
   };
-  /** Refunds to balances that are disabled, and so are no limits. */
+  /** Refunds to balances that are disabled, so that the charge has no counter for them. */
   const refunds: { orgId: string; amount: bigint }[] = [];
   for (const { orgId, charged } of posted) {
     const { windows = [], burned = [], prepaid: amount = 0n } = charged ?? {};
@@ -171,7 +171,7 @@ export async function addToTallies(tx: Transaction, posted: readonly Posted[]): 
   }
 }
 
-/** Returns the ids of the prepaid balances of these orgs. An org has one for good: it ends while it is disabled. */
+/** Returns the ids of the prepaid balances of these orgs. An org keeps its balance forever; a disabled balance has ended. */
 async function findBalances(tx: Queryable, orgIds: readonly string[]): Promise<Map<string, string>> {
   const rows = await tx.query<{ org_id: string; id: string }>(
     `SELECT org_id, id FROM limits WHERE kind = 'prepaid' AND org_id = ANY($1)`,
@@ -187,8 +187,8 @@ export interface HoldEnd {
 }
 
 /**
- * Inserts hold ends. A hold ends once: a second end violates the primary key and aborts the transaction. The
- * idempotency keys of the holds stay used, except that of a voided hold of a call of this service: the call was not made.
+ * Inserts hold ends. A hold ends once: a second end violates the primary key and aborts the transaction. The idempotency keys of
+ * the holds stay used. The exception is the voided hold of a gateway call, because that call was not made.
  */
 export async function insertEnds(tx: Queryable, ends: readonly HoldEnd[], atMs: number): Promise<void> {
   await insertMany(
@@ -241,7 +241,7 @@ export async function findEnds(
       );
 }
 
-/** Returns whether a hold that is not open has ended. */
+/** Returns whether a hold that is not open has ended or never existed. */
 export async function endedOrUnknown(
   db: Queryable,
   orgId: string,
@@ -260,7 +260,7 @@ export async function claimEnded(tx: Queryable, orgId: string, holdId: string, r
   ]);
 }
 
-/** Records that a run in progress took over an unsettled hold: no other run may settle it. */
+/** Records that a run in progress has taken over an unsettled hold. No other run may settle the hold then. */
 export async function assignEnded(
   tx: Queryable,
   orgId: string,
@@ -285,9 +285,9 @@ export async function deleteOldEnds(db: Queryable, limit: number): Promise<numbe
 }
 
 /**
- * Deletes alerts before a time. Those of limits without a window are kept, except of single values such as chains: an alert must
- * not be repeated. The key of such an alert starts at 0 or ends with the capacity (`limit-events.ts`). The index of migration 0092 has
- * the same condition.
+ * Deletes alerts before a time. Alerts of limits without a window are kept, because an alert must not be emitted twice; those of
+ * single values, such as chains, are deleted. The key of a kept alert ends with `@0` or with the capacity (`limit-events.ts`). The
+ * index of migration 0092 has the same condition.
  */
 export async function deleteOldAlerts(db: Queryable, before: Date, limit: number): Promise<number> {
   const deleted = await db.query(
@@ -308,9 +308,9 @@ export interface ExistingRunRow {
 }
 
 /**
- * LATERAL makes PostgreSQL look up each id by index: a single plan made while the table was small would scan the
- * whole table for good. The ids of the orgs are repeated only where Citus needs them to find the shards: PostgreSQL would use
- * them instead of the external id, and read all runs of the org for each id.
+ * LATERAL makes PostgreSQL look up each id by index. A single plan that was made while the table was small would scan the whole
+ * table forever. The ids of the orgs are only repeated on Citus, which needs them to find the shards: PostgreSQL would use them
+ * instead of the external id, and read all runs of the org for each id.
  */
 export async function findExistingRuns(
   tx: TransactionStatements,
@@ -376,7 +376,7 @@ export async function emitAlerts(
   }
 }
 
-/** Advances the ledger clock of the orgs, which never runs backwards, across processes and restarts. */
+/** Advances the ledger clock of the orgs. The clock never runs backwards, not even across processes and restarts. */
 export async function advanceClock(tx: Queryable, orgIds: readonly string[], atMs: number): Promise<void> {
   await tx.query(
     `INSERT INTO ledger_orgs AS there (org_id, last_at) SELECT unnest($1::text[]), $2

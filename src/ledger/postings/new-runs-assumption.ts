@@ -1,24 +1,24 @@
 /**
- * Batches of finished runs are decided as if none of their `external_id`s existed, since most runs are new and reading costs a
- * round trip in which the database does nothing else. If a run exists, the unique index of `run_identities` refuses the
- * transaction. If a group is rejected, the transaction is given up too, since a run that exists is not rejected. Either way the
- * caller decides the batch again, after reading, and the next batches are read as well: known runs rarely come alone.
+ * Decides batches of finished runs as if none of their `external_id`s existed. Most runs are new, and the lookup costs a round
+ * trip. If a run exists after all, the unique index of `run_identities` rejects the transaction. If a group is denied, the
+ * transaction is aborted too, because an existing run would not have been denied. In both cases the caller decides the batch again
+ * with a lookup. The next batches use a lookup as well, because existing runs rarely come alone.
  */
 import { isUniqueViolation } from '../../platform/db/database.ts';
 import { type GroupResult, isPlainCharge, type PostingGroup } from '../posting.ts';
 
-/** The unique index of `run_identities` on the `external_id`s of an org. */
+/** Name of the unique index of `run_identities` on the `external_id`s of an org. */
 const externalIdsIndex = 'run_identities_external';
-/** Batches that are read after one that was decided wrongly: what is decided twice is at most a hundredth. */
+/** Number of batches with a lookup after a wrong assumption. So at most one batch in a hundred is decided twice. */
 const batchesToRead = 100;
 
-/** A group with `external_id`s was rejected without looking for its runs. */
+/** A group with `external_id`s was rejected without a lookup of its runs. */
 class RunsMayExist extends Error {}
 
 export class NewRunsAssumption {
   #batchesToRead = 0;
 
-  /** Returns true if the next batch is to be decided without reading its runs. */
+  /** Returns true if the next batch can be decided without a lookup of its runs. */
   appliesTo(groups: readonly PostingGroup[]): boolean {
     if (this.#batchesToRead > 0) {
       this.#batchesToRead -= 1;

@@ -1,4 +1,4 @@
-/** Admits the postings that need it, and opens the hold of a run in progress. */
+/** Admits postings that need the admission check, and opens the hold of a run in progress. */
 import {
   admit,
   applicableCounters,
@@ -26,7 +26,7 @@ export interface AdmittedPosting {
   readonly windows: readonly LimitWindow[];
 }
 
-/** Checks a posting against all limits and reserves its amounts; with `fit`, the largest that the limits allow. */
+/** Checks a posting against all limits and reserves its amounts; with `fit`, the largest amounts that the limits allow. */
 export function admitPosting(
   { counters, limits }: OrgLedgerState,
   posting: Posting,
@@ -65,10 +65,10 @@ export function openHold(orgState: OrgLedgerState, posting: Posting, nowMs: numb
   const hold = openedHold(orgState.orgId, posting, reservation, nowMs);
   const open = orgState.addHold(hold);
   const undo = () => {
-    // If the hold was ended meanwhile, its reservation was released then.
+    // If the hold has ended since, its reservation was released already.
     if (orgState.holds.get(hold.id) === open) {
       orgState.holds.delete(hold.id);
-      // The current hold: counters may have been added to it since.
+      // Uses the current hold, because counters may have been added to it since.
       releaseReservation(orgState.counters, open.hold);
     }
   };

@@ -1,7 +1,7 @@
 /**
- * Posts a batch of groups in one transaction, the same on both engines: first reads everything that the decisions
- * need, then decides synchronously, then writes the results. The counters are changed as if the transaction had
- * committed, up to the prepared settlements; the caller commits them or rolls them back.
+ * Posts a batch of groups in one transaction, in the same way on both engines. It first reads everything that the decisions need,
+ * then decides synchronously, then writes the results. The counters are left with prepared settlements, which the caller commits or
+ * rolls back.
  */
 import { applicableCounters } from '../../kernel/admission.ts';
 import type { Limit } from '../../kernel/limits.ts';
@@ -37,7 +37,7 @@ import { unsettledRunOf } from './unsettled-runs.ts';
 
 export interface BatchDependencies<Run> extends ExistingRecordsDependencies<Run> {
   readonly ids: Ids;
-  /** Stores the runs themselves. */
+  /** Stores the rows of the runs. */
   writeRuns(tx: Transaction, posted: readonly Posted<Run>[]): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export interface Batch<Run> {
 
 export interface BatchRequest<Run> extends ExistingRecordsRequest<Run> {
   makeCounters(orgState: OrgLedgerState, missing: readonly MissingCounter[]): Promise<void>;
-  /** Loads those of these counters that exist. Only needed where the org state does not have them all. */
+  /** Loads those counters that exist. Only needed if the org state does not have all counters. */
   loadCounters?(orgState: OrgLedgerState, keys: readonly string[]): Promise<void>;
 }
 
@@ -61,7 +61,7 @@ export async function decideBatch<Run>(
   const existing = await readExistingRecords(tx, deps, request);
   await loadReversedCounters(request, existing);
   await makeCounters(request, existing);
-  // No await from here on, so that no other decision runs in between.
+  // There must be no `await` from here on, so that no other decision runs in between.
   const results = new Map<PostingGroup<Run>, GroupResult<Run>>();
   const uncommitted: UncommittedPosting<Run>[] = [];
   const decider = new PostingDecider<Run>(request, existing);
@@ -84,7 +84,7 @@ export async function decideBatch<Run>(
   return { results, uncommitted, newHolds };
 }
 
-/** Alerts that are emitted when the transaction commits. */
+/** Alerts to emit when the transaction commits. */
 export interface OrgAlerts {
   readonly orgState: OrgLedgerState;
   readonly alerts: readonly Alert[];
@@ -100,14 +100,14 @@ export function markAllAlerted(all: readonly OrgAlerts[]): void {
 }
 
 /**
- * Returns false if a limit without a window may have got another capacity while the database was queried. Its thresholds must then be
- * reported again; those that were reported are rejected by the database.
+ * Returns false if the capacity of a limit without a window may have changed during the query. Its thresholds must then be reported
+ * again; the database rejects those that were reported before.
  */
 function isCurrent(limit: Limit, { limits }: OrgLedgerState): boolean {
   return limit.span.kind !== 'lifetime' || limits.all.includes(limit);
 }
 
-/** The batch before, whose commit is not known yet. All its amounts are positive. */
+/** The previous batch, whose commit is not known yet. All of its amounts are positive. */
 export interface PrecedingBatch {
   readonly uncommitted: readonly UncommittedPosting<unknown>[];
   /** Resolves when the batch is committed or rolled back in memory. */
@@ -115,8 +115,8 @@ export interface PrecedingBatch {
 }
 
 /**
- * Also runs if nothing was posted, because idempotent responses are stored here. The caller marks the returned
- * alerts: in memory after the commit, or on PostgreSQL in the counters that the transaction writes.
+ * Writes the results of a batch. Runs even if nothing was posted, because it stores idempotent responses. The caller marks the
+ * returned alerts: in memory after the commit, or on PostgreSQL in the counters that the transaction writes.
  */
 export async function writeBatch<Run>(
   tx: Transaction,
@@ -126,7 +126,7 @@ export async function writeBatch<Run>(
   preceding?: PrecedingBatch,
 ): Promise<OrgAlerts[]> {
   const posted = uncommitted.map((one) => one.posted);
-  // Pipelined: none of these waits for the others, and on the embedded engine most inserts await no response at all. If
+  // Pipelined: the statements do not wait for each other, and on the embedded engine most inserts do not wait for any response. If
   // one statement fails, all later ones and the transaction fail.
   await Promise.all([
     insertIdentities(tx, posted),
@@ -169,7 +169,7 @@ export async function writeBatch<Run>(
   return alertsByOrg;
 }
 
-/** Returns true if a threshold is reached by these postings together with those of the batch before. */
+/** Returns true if these postings and those of the previous batch together may reach a threshold. */
 function mayReachThresholds(
   preceding: PrecedingBatch,
   uncommitted: readonly UncommittedPosting<unknown>[],
@@ -202,7 +202,7 @@ function chargesByOrg<Run>(
   return charges;
 }
 
-/** Loads the counters in which unsettled runs are counted: the scope of a run may name more than that of its hold. */
+/** Loads the counters that include unsettled runs, because the scope of a run may have more values than that of its hold. */
 async function loadReversedCounters<Run>(
   { groups, orgStateOf, loadCounters }: BatchRequest<Run>,
   existing: ExistingRecords,
@@ -237,12 +237,13 @@ async function makeCounters<Run>(
       const { scope, atMs } = effectiveScope(orgState, posting, existing, nowMs);
       const { counters } = applicableCounters(orgState.limits, scope, atMs, surfaceOf(posting));
       for (const one of orgState.missingCounters(counters, scope)) {
-        // Past windows and backfilled runs only count in existing counters. Credit packs must be loaded to be burned.
+        // Past windows and backfilled runs only count in existing counters. Credit packs, however, must be loaded before they can
+        // be burned.
         if (nowMs < one.limitWindow.window.endMs && !(posting.kind === 'record' && atMs !== nowMs)) {
           const missingOfOrg = missing.get(orgState) ?? new Map<string, MissingCounter>();
           missing.set(orgState, missingOfOrg.set(one.limitWindow.key, one));
         } else if (posting.decisionId !== null) {
-          // The run may name more than its hold, at whose time it counts.
+          // The run may have more values than its hold, and counts at the hold's time.
           past.push(one.limitWindow.key);
         }
       }
@@ -257,8 +258,8 @@ async function makeCounters<Run>(
 }
 
 /**
- * Creates counters: reads the settled amount, then adds the counter synchronously, because holds may change during
- * the read.
+ * Creates counters. The settled amount is read first; then the counter is added synchronously, because holds may change during the
+ * read.
  */
 export async function addCounters(
   tx: Pick<Transaction, 'query'>,

@@ -1,6 +1,6 @@
 /**
- * Decides postings one after the other, synchronously. The amounts of an accepted posting are reserved in the counters
- * and its settlement is prepared; the caller commits or rolls back.
+ * Decides postings one by one, synchronously. Accepting a posting reserves its amounts in the counters and prepares its settlement;
+ * the caller commits or rolls back.
  */
 import { applicableCounters } from '../../kernel/admission.ts';
 import { withRefund } from '../../kernel/reversal.ts';
@@ -36,11 +36,11 @@ export interface PostingDeciderRequest {
 type Decided<Run> = UncommittedPosting<Run> | PostingRejection;
 type ExistingRunOutcome<Run> = Extract<Outcome<Run>, { kind: 'known' }>;
 
-/** Decides groups in order; each sees the counters as the previous groups have left them. */
+/** Decides groups in order. Each group sees the counters as the previous groups left them. */
 export class PostingDecider<Run> {
   readonly #request: PostingDeciderRequest;
   readonly #existing: ExistingRecords;
-  /** Ids of the runs that settled holds in this batch, in time or late, by hold. */
+  /** Runs that settled a hold in this batch, on time or late, by hold. */
   readonly #ended = new Map<string, string>();
 
   constructor(request: PostingDeciderRequest, existing: ExistingRecords) {
@@ -108,7 +108,7 @@ export class PostingDecider<Run> {
     }
   }
 
-  /** Uses the permit only if the posting is accepted and not rolled back. */
+  /** Uses the permit only if the posting is accepted. A rollback gives the use back. */
   #postPermitted(
     orgState: OrgLedgerState,
     posting: Posting<Run>,
@@ -149,7 +149,7 @@ export class PostingDecider<Run> {
     }
   }
 
-  /** Charges a finished run without a hold: admits it, which takes a reservation, and settles that. */
+  /** Charges a finished run without a hold: admits it with a reservation and settles that. */
   #charge(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> {
     const { nowMs } = this.#request;
     const admitted = admitPosting(orgState, posting, { nowMs, preFlight: false });
@@ -179,8 +179,8 @@ export class PostingDecider<Run> {
     const owner = hold === undefined ? null : ownerOf(hold);
     const ownedByOtherRun = owner !== null && owner !== posting.runId;
     if (settledBy !== null || ownedByOtherRun) {
-      // Several runs may have adopted one decision. Only one of them settles it; the others are posted as late when they
-      // complete. A new run with this decision is rejected.
+      // Several runs may have adopted one decision. Only one of them settles it; the others are posted as late when they complete.
+      // A new run that names the decision is rejected.
       return isComplete && settledBy !== posting.runId
         ? this.#settleLate(orgState, posting, hold)
         : { kind: 'settled_already', index };
@@ -192,7 +192,7 @@ export class PostingDecider<Run> {
       return this.#settleUnheld(orgState, posting, decisionId, posting.failOpenAtMs);
     }
     if (hold === undefined) {
-      // The run exists, so its cost is posted whatever happened to its hold.
+      // The run exists, so its cost is posted even if its hold is missing.
       return isComplete ? this.#settleLate(orgState, posting, hold) : { kind: 'unknown_decision', index };
     }
     const field = contradiction(hold, posting);
@@ -226,7 +226,7 @@ export class PostingDecider<Run> {
       : this.#endHold(orgState, posting, open, ['unsettled']);
   }
 
-  /** Charges a posting and ends its hold, whose reservation it uses. */
+  /** Charges a posting with the reservation of its hold, and ends the hold. */
   #endHold(
     orgState: OrgLedgerState,
     posting: Posting<Run>,
@@ -251,8 +251,8 @@ export class PostingDecider<Run> {
   }
 
   /**
-   * Settles a hold that expired and was posted at the held amount: reverses that charge and posts the actual one, as if the
-   * first had never been made. A run that only starts now under the expired hold takes the charge over as it is.
+   * Settles a hold that expired and was posted at the held amount: reverses that charge and posts the actual one, as if the first
+   * had never been made. A run that only starts now under the expired hold takes over the charge unchanged.
    */
   #settleUnsettled(
     orgState: OrgLedgerState,
@@ -287,7 +287,10 @@ export class PostingDecider<Run> {
     return decided;
   }
 
-  /** Lets later corrections of the batch give back what the new charge of a run has paid, not what was reversed. */
+  /**
+   * Records what the new charge of a run has paid, so that later corrections in the batch give that back instead of the reversed
+   * charge.
+   */
   #replacePaid(orgState: OrgLedgerState, decided: UncommittedPosting<Run>): void {
     const { posting, charged } = decided.posted;
     const name = recordKey(orgState.orgId, posting.runId);
@@ -373,7 +376,7 @@ export class PostingDecider<Run> {
     this.#existing.paid.set(name, { ...paid, ...paidWith(paid, charged) });
     const unsettled = this.#existing.unsettled.get(name);
     if (unsettled !== undefined) {
-      // A late settlement later in the batch reverses this correction as well.
+      // A late settlement later in the batch must reverse this correction as well.
       this.#existing.unsettled.set(name, adjustedUnsettled(unsettled, charged, posting.parts));
     }
     const undo = () => {

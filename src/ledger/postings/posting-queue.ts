@@ -1,18 +1,15 @@
 /**
- * Queue of postings. Postings that arrive while a batch is in progress share the next batch. Orgs take turns (`TurnOrder`), so
- * that an org with few postings does not wait for all those of others.
+ * Queue of postings. Postings that arrive while a batch is in progress share the next batch. Orgs take turns (`TurnOrder`), so that
+ * an org with few postings does not wait for all postings of the others.
  */
 import { FairShare } from '../../platform/fair-share.ts';
 import { OverCapacity } from '../../platform/service-unavailable.ts';
 import { TurnOrder } from '../../platform/turn-order.ts';
 import type { GroupResult, PostingGroup } from '../posting.ts';
 
-/**
- * Maximum postings per transaction, because a transaction blocks all others. A larger group gets a transaction of
- * its own.
- */
+/** Maximum postings per transaction, because a transaction blocks all others. A larger group gets a separate transaction. */
 const postingsPerBatch = 2_000;
-/** Maximum orgs per transaction: each has counters and usage of its own, so that many orgs make a long transaction. */
+/** Maximum orgs per transaction. Each org has its own counters and usage rows, so many orgs make a long transaction. */
 const orgsPerBatch = 16;
 const waitingGroupsMax = 20_000;
 
@@ -24,7 +21,7 @@ export interface WaitingGroup<Run> {
 
 interface NextBatch<Run> {
   readonly batch: WaitingGroup<Run>[];
-  /** Number of groups of each org. */
+  /** Number of groups taken from each org. */
   readonly takenOf: ReadonlyMap<string, number>;
 }
 
@@ -35,7 +32,7 @@ export class PostingQueue<Run> {
   readonly #order = new TurnOrder();
   #working: Promise<void> | undefined;
 
-  /** `postBatch` must resolve or reject every group, whatever happens. */
+  /** `postBatch` must resolve or reject every group in all cases. */
   constructor(
     postBatch: (waiting: readonly WaitingGroup<Run>[]) => Promise<void>,
     groupsMax = waitingGroupsMax,
@@ -69,7 +66,7 @@ export class PostingQueue<Run> {
     await this.#working;
   }
 
-  /** Takes the next batch, if every group of it is acceptable; else undefined. */
+  /** Takes the next batch if all of its groups are acceptable; otherwise returns undefined. */
   takeIf(isAcceptable: (group: PostingGroup<Run>) => boolean): WaitingGroup<Run>[] | undefined {
     const next = this.#compose();
     return next.batch.length > 0 && next.batch.every(({ group }) => isAcceptable(group))
@@ -87,7 +84,7 @@ export class PostingQueue<Run> {
     this.#order.clear();
   }
 
-  /** Composes the next batch: one group of each due org in turn, and the groups of an org in their order. */
+  /** Composes the next batch from the orgs whose turn it is: one group of each org per round, and the groups of an org in their order. */
   #compose(): NextBatch<Run> {
     const batch: WaitingGroup<Run>[] = [];
     const takenOf = new Map<string, number>();
@@ -122,7 +119,7 @@ export class PostingQueue<Run> {
     return [...orgIds].slice(0, orgsPerBatch).map((orgId) => [orgId, this.#waiting.get(orgId) ?? []]);
   }
 
-  /** Removes the first groups of an org. The rest of them wait behind the other orgs. */
+  /** Removes the first groups of an org. Its remaining groups move behind the other orgs. */
   #remove(orgId: string, groups: number): void {
     const queue = this.#waiting.get(orgId) as WaitingGroup<Run>[];
     this.#places.release(orgId, groups);

@@ -13,13 +13,13 @@ import { findEnds, findExistingRuns, type HoldEndRow } from './ledger-writes.ts'
 import type { UnsettledRuns } from './unsettled-runs.ts';
 
 export interface ExistingRecordsDependencies<Run> {
-  /** Returns what earlier entries of a run burned and left uncovered. */
+  /** Returns the amounts that earlier entries of a run burned and left uncovered. */
   readPaid(tx: Transaction, orgId: string, runId: string): Promise<PaidSoFar>;
   readonly permits: Permits;
   readonly unsettledRuns: UnsettledRuns<Run>;
 }
 
-/** Permits that let a posting pass a check outside the ledger, a number of times. */
+/** Permits that let a posting pass a check outside the ledger a limited number of times. */
 export interface Permits {
   /** Returns the remaining uses of each permit at this time, and locks the permits until the transaction ends. */
   read(
@@ -36,7 +36,7 @@ export interface ExistingRecordsRequest<Run> {
   readonly groups: readonly PostingGroup<Run>[];
   readonly orgStateOf: (orgId: string) => OrgLedgerState;
   readonly nowMs: number;
-  /** True: runs are not searched by their `external_id` (`NewRunsAssumption`). */
+  /** True if runs are not looked up by their `external_id` (`NewRunsAssumption`). */
   readonly assumesNewRuns?: boolean;
 }
 
@@ -48,7 +48,7 @@ export async function readExistingRecords<Run>(
   const orgIds = [...new Set(groups.map(({ orgId }) => orgId))];
   const externalIds: { orgId: string; externalId: string }[] = [];
   const endedIds: string[] = [];
-  /** Runs that are completed and whose hold is not open, by org. */
+  /** Completed runs whose hold is not open, by org. */
   const lateRuns: { orgId: string; runId: string }[] = [];
   const paid = new Map<string, PaidSoFar>();
   const permits = new Map<string, number>();
@@ -92,7 +92,7 @@ export async function readExistingRecords<Run>(
   };
 }
 
-/** Reads which of the runs that ended these holds, or that are completed late, are unsettled. */
+/** Finds unsettled runs among the runs that ended these holds and those that complete late. */
 async function readUnsettled<Run>(
   tx: Transaction,
   { unsettledRuns }: ExistingRecordsDependencies<Run>,

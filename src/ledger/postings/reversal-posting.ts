@@ -24,7 +24,7 @@ export function reversalOf<Run>(
     depth,
     amounts: { usd: -amounts.usd, tokens: -amounts.tokens, requests: -amounts.requests },
     parts: negatedParts(paid.parts),
-    // The held amount that is reversed has no savings.
+    // The reversed charge was the held amount, which has no savings.
     cacheSavings: 0n,
     decisionId: null,
     holdSeconds: 0,

@@ -5,8 +5,8 @@ import type { OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
 import type { Posted } from '../posting.ts';
 
 /**
- * An accepted posting and its rollback in memory. A batch may have thousands, so a plain charge stores nothing
- * else.
+ * An accepted posting, and how to roll it back in memory. A batch may have thousands of postings, so a plain charge stores only the
+ * required fields.
  */
 export class UncommittedPosting<Run> {
   readonly orgState: OrgLedgerState;
@@ -15,7 +15,7 @@ export class UncommittedPosting<Run> {
   readonly ends: OpenHold | null;
   /** The reversal of an earlier charge that this posting replaces. */
   readonly #reversal: UncommittedPosting<Run> | null;
-  /** The reservation of `ends` before the posting; empty if the posting ends no hold. */
+  /** The reservation of `ends` before the posting; empty if the posting does not end a hold. */
   readonly #before: Reservation;
   /** Additional rollback steps. */
   #alsoUndo: (() => void) | undefined;
@@ -35,7 +35,7 @@ export class UncommittedPosting<Run> {
     this.#reversal = reversal;
   }
 
-  /** Returns this posting and, before it, the reversal of the charge that it replaces. */
+  /** Returns the reversal of the charge that this posting replaces, if there is one, and then this posting. */
   withReversal(): readonly UncommittedPosting<Run>[] {
     return this.#reversal === null ? [this] : [this.#reversal, this];
   }

@@ -1,6 +1,6 @@
 /**
- * Runs of holds that expired without a settlement, in orgs that post the held amount. The ledger knows neither their content
- * nor where they are stored, so it is given these functions.
+ * Runs of holds that expired without a settlement, in orgs that post the held amount. The ledger knows neither the content of these
+ * runs nor their storage, so it gets these functions.
  */
 import type { Transaction } from '../../platform/db/database.ts';
 import type { Hold } from '../holds/hold.ts';
@@ -9,11 +9,11 @@ import { type ExistingRecords, recordKey, type UnsettledRun } from './existing-r
 
 export interface UnsettledRuns<Run> {
   /**
-   * Returns a posting of kind `expire` for each of these holds of one org: of the run in progress under the hold, or else of a
+   * Returns a posting of kind `expire` for each of these holds of one org. Its run is the run in progress under the hold, or else a
    * new run.
    */
   postingsFor(tx: Transaction, orgId: string, holds: readonly Hold[]): Promise<Posting<Run>[]>;
-  /** Returns those of these runs that are posted at the held amount and not settled yet. */
+  /** Returns those of the runs that were posted at the held amount and are not settled yet. */
   read(tx: Transaction, orgId: string, runIds: readonly string[]): Promise<UnsettledRun<Run>[]>;
 }
 
@@ -23,7 +23,7 @@ export function unsettledRunOf(
   orgId: string,
   { kind, runId, decisionId }: Pick<Posting, 'kind' | 'runId' | 'decisionId'>,
 ): UnsettledRun | undefined {
-  // The end of a hold is deleted after some days; then a run in progress is found by its own id.
+  // The end of a hold is deleted after some days. From then on, a run in progress is found by its own id.
   const end = ends.get(recordKey(orgId, decisionId ?? ''));
   const unsettledId = end?.run_id ?? (kind === 'complete' ? runId : null);
   return unsettledId === null ? undefined : unsettled.get(recordKey(orgId, unsettledId));

@@ -16,34 +16,34 @@ export const usageMeasures = [
 ] as const;
 export type UsageMeasure = (typeof usageMeasures)[number];
 
-/** A dimension without a value is the empty text. */
+/** The dimensions of a usage row. A dimension without a value is the empty string. */
 export type UsageDimensions = Readonly<Record<UsageDimension, string>>;
 
 /**
- * Returns a text that is equal for two rows of the same time if and only if they must be merged into one row. The
- * length of the text is not limited.
+ * Returns a string that identifies a usage row among those of the same time: rows with equal strings must be merged. Its length is
+ * not limited.
  */
 export function usageIdentity(dimensions: UsageDimensions, tags: Tags | null): string {
   const values = firstDimensions.map((name) => dimensions[name]).join('\u0001') + addedValues(dimensions);
-  // Rows without tags have the same identity as before tags existed.
+  // Rows without tags keep the identity that they had before tags were added.
   return tags === null ? values : values + JSON.stringify(tags);
 }
 
 const firstDimensions = usageDimensions.filter((name) => runDimensions[name].since === '0.1.0');
-/** A row without a value in these has the same identity as before they were added. */
+/** Dimensions that were added later. A row without values for them keeps its earlier identity. */
 const addedDimensions = usageDimensions.filter((name) => runDimensions[name].since !== '0.1.0');
 
 function addedValues(dimensions: UsageDimensions): string {
   return (
     addedDimensions
       .filter((name) => dimensions[name] !== '')
-      // As JSON, because a label may have any character: no value reads like another dimension or like tags.
+      // Encoded as JSON, because a label may contain any character and must not look like another dimension or like tags.
       .map((name) => JSON.stringify([name, dimensions[name]]))
       .join('')
   );
 }
 
-/** The column `digest`: part of the primary key, so it is short. */
+/** Returns the value of the column `digest`. It is part of the primary key, so it is short. */
 export function usageDigest(identity: string): string {
   return createHash('sha1').update(identity).digest('base64url');
 }

@@ -18,7 +18,7 @@ import {
 } from './usage-columns.ts';
 import { TagLimiter } from './usage-tags.ts';
 
-/** The increment of one row. */
+/** The increment of one usage row. */
 type Rollup = {
   org_id: string;
   bucket: Date;
@@ -69,7 +69,10 @@ const record = [
 ].join(', ');
 const measures = usageMeasures.join(', ');
 const summed = usageMeasures.map((name) => `sum(${name})::int8`).join(', ');
-/** Lists longer than this are merged into one item per step or kind; shorter ones are appended, which is cheaper to write. */
+/**
+ * Maximum length of a list. A longer list is merged into one item per step or kind; to shorter ones items are appended, which is
+ * cheaper to write.
+ */
 const listBytesMax = 1_024;
 const boundedList = (gather: string, list: string) =>
   `CASE WHEN octet_length(${list}) > ${listBytesMax} THEN ${gather}(${list}) ELSE ${list} END`;
@@ -84,7 +87,7 @@ const posted = `
   SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, decode(latencies, 'hex') AS latencies, parts
     FROM jsonb_to_recordset($1::jsonb) AS r(${record})`;
 
-/** The inserts into the three tables, from rows as in `posted`. A batch may contain several buckets of one day. */
+/** The inserts into the three tables, from rows shaped like `posted`. A batch may contain several buckets of one day. */
 const insertBuckets = (from: string) => `
   INSERT INTO usage_rollups AS there (org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies, parts)
   SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, latencies, parts FROM ${from}
@@ -104,12 +107,15 @@ const insertDays = (from: string) => `
 
 const addRollups = `WITH posted AS (${posted}), buckets AS (${insertBuckets('posted')}), totals AS (${insertTotals('posted')})
   ${insertDays('posted')}`;
-/** Each insert by itself, for a distributed database: together they would need all of its workers. */
+/** Separate inserts for a distributed database, where one statement with all three would need all workers. */
 const addRollupsOneByOne = [insertBuckets, insertTotals, insertDays].map((insert) =>
   insert(`(${posted}) AS posted`),
 );
 
-/** Returns true if both belong to the same row, which most postings of a batch do. False if that must be looked up. */
+/**
+ * Returns true if two postings certainly belong to the same row, as most postings of a batch do. If it returns false, the row must
+ * be looked up.
+ */
 function isCountedWith(one: Posted, other: Posted): boolean {
   return (
     one.scope === other.scope &&
@@ -119,7 +125,7 @@ function isCountedWith(one: Posted, other: Posted): boolean {
   );
 }
 
-/** Returns the row of a posting, which is created if the batch has none yet. */
+/** Returns the row of a posting. Creates it if the batch has none yet. */
 function rollupOf({ orgId, posting, scope, chargedAtMs }: Posted, rollups: Map<string, Rollup>): Rollup {
   const dimensions: UsageDimensions = {
     key_id: scope.key_id,

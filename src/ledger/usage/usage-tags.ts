@@ -1,8 +1,8 @@
 /**
- * Limits the number of tag sets that usage is summed by. Every distinct set of tags has its own usage rows, and some users
- * put request ids into tags; beyond a number per org and day, values are summed under "*". The limits apply to the sets
- * that one process has seen since its start, so a restart or a second process may keep a few more apart. Totals never
- * depend on them; only the tag value that an amount is listed under does.
+ * Limits the number of tag sets that usage is summed by. Each distinct set of tags has its own usage rows, and some users put
+ * request ids into tags. Beyond a number per org and day, values are summed under "*". A process counts the sets that it has seen
+ * since its start, so after a restart, or with a second process, a few more sets may have their own rows. Totals do not depend on
+ * this; only the tag value that lists an amount does.
  */
 import type { Tags } from '../../kernel/limits.ts';
 
@@ -10,10 +10,10 @@ import type { Tags } from '../../kernel/limits.ts';
 export const otherValues = '*';
 
 export const tagBounds = {
-  /** Further tag names are left out. */
+  /** Maximum number of tag names. Further names are left out. */
   namesPerDay: 20,
   valuesPerName: 100,
-  /** All values of further sets are summed together. */
+  /** Maximum number of tag sets. All values of further sets are summed under "*". */
   setsPerDay: 1_000,
 };
 
@@ -22,13 +22,13 @@ interface Seen {
   readonly sets: Set<string>;
 }
 
-/** Maximum number of org-days in memory. When it is reached all are cleared; they fill up again quickly. */
+/** Maximum number of org-days in memory. When it is reached, all are cleared. */
 const seenMax = 2_000;
 
 export class TagLimiter {
   readonly #seen = new Map<string, Seen>();
 
-  /** Returns the tags under which usage is summed, with sorted names, so that equal sets have equal text. */
+  /** Returns the tags under which usage is summed. Their names are sorted, so that equal sets have equal text. */
   keep(orgId: string, day: number, tags: Tags): Tags {
     const seen = this.#of(`${orgId} ${day}`);
     const kept: [string, string][] = [];
