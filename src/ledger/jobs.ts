@@ -1,5 +1,4 @@
 /** Background jobs of the ledger. */
-
 import type { Database } from '../platform/db/database.ts';
 import type { Job } from '../platform/jobs/jobs.ts';
 import type { Clock } from '../platform/time/clock.ts';
@@ -13,10 +12,9 @@ export interface LedgerJobsDependencies {
   readonly ledger: Pick<Ledger, 'expiry' | 'maintenance'>;
 }
 
-const endsPerBatch = 500;
+const rowsPerBatch = 500;
 /** Longer than any window, so that an alert is not emitted twice in its window. */
 const alertsKeptMs = 400 * 24 * 3_600_000;
-const alertsPerBatch = 500;
 
 export function ledgerJobs({ db, clock, ledger }: LedgerJobsDependencies): Job[] {
   return [
@@ -34,14 +32,14 @@ export function ledgerJobs({ db, clock, ledger }: LedgerJobsDependencies): Job[]
     {
       id: 'delete-old-hold-ends',
       everyMs: 60_000,
-      runOnce: async () => (await deleteOldEnds(db, endsPerBatch)) === endsPerBatch,
+      runOnce: () => deleteOldEnds(db, rowsPerBatch),
     },
     {
       id: 'delete-old-limit-alerts',
       everyMs: 6 * 3_600_000,
       async runOnce() {
         const before = new Date(clock.now().getTime() - alertsKeptMs);
-        return (await deleteOldAlerts(db, before, alertsPerBatch)) === alertsPerBatch;
+        return deleteOldAlerts(db, before, rowsPerBatch);
       },
     },
     {

@@ -1,6 +1,7 @@
 /** Erasure, eviction and monitored figures of the ledger on PostgreSQL. */
 import { agreedNow } from '../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
+import { deleteBatch } from '../../platform/db/delete-batch.ts';
 import type { SharedClock } from '../../platform/time/clock.ts';
 import { droppedCounters, namePattern, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
 import type { LedgerMaintenance } from '../ledger.ts';
@@ -39,13 +40,13 @@ export function createPostgresMaintenance(
 
     async evictCounters() {
       const unusedSince = new Date((await agreedNow(db, clock)).getTime() - unusedCounterMs);
-      const deleted = await db.query(
-        `DELETE FROM counters WHERE (org_id, key) IN (
-           SELECT org_id, key FROM counters WHERE held = 0 AND window_end < $1 LIMIT $2)
-         RETURNING 1 AS one`,
-        [unusedSince, countersPerEviction],
-      );
-      return deleted.length === countersPerEviction;
+      return deleteBatch(db, {
+        table: 'counters',
+        key: 'org_id, key',
+        where: 'held = 0 AND window_end < $1',
+        params: [unusedSince],
+        limit: countersPerEviction,
+      });
     },
 
     stats: () => ({ openHolds: 0, overdueHolds: 0, oldestOverdueMs: 0, waiting: queues.waiting }),

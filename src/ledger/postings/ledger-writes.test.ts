@@ -48,8 +48,8 @@ test('deletes old alerts, but not those of limits without a window, which would 
   await add(['cap@1735689600000', 'each@1735689600000:a', 'chain@0:a', 'chain@0:a#1000'], old);
   await add(kept, old);
   await add(['cap@1767225600000', 'chain@0:b'], recent);
-  expect(await deleteOldAlerts(db, recent, 3)).toBe(3);
-  expect(await deleteOldAlerts(db, recent, 3)).toBe(1);
+  expect(await deleteOldAlerts(db, recent, 3)).toBe(true);
+  expect(await deleteOldAlerts(db, recent, 3)).toBe(false);
   const left = await db.query<{ key: string }>('SELECT counter_key AS key FROM limit_alerts', []);
   expect(left.map(({ key }) => key).sort()).toEqual(['cap@1767225600000', 'chain@0:b', ...kept].sort());
 });

@@ -16,6 +16,7 @@ import {
   type Transaction,
   type TransactionStatements,
 } from '../../platform/db/database.ts';
+import { deleteBatch } from '../../platform/db/delete-batch.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { enqueueEvent } from '../../platform/outbox/outbox.ts';
 import { type Hold, storedEnd } from '../holds/hold.ts';
@@ -273,31 +274,25 @@ export async function assignEnded(
   );
 }
 
-/** Deletes hold ends after seven days. */
-export async function deleteOldEnds(db: Queryable, limit: number): Promise<number> {
-  const deleted = await db.query(
-    `DELETE FROM hold_ends WHERE (org_id, hold_id) IN (
-       SELECT org_id, hold_id FROM hold_ends WHERE ended_at < now() - interval '7 days' LIMIT $1
-     ) RETURNING 1 AS one`,
-    [limit],
-  );
-  return deleted.length;
+/** Deletes hold ends after seven days. Returns true if there may be more. */
+export function deleteOldEnds(db: Queryable, limit: number): Promise<boolean> {
+  const where = "ended_at < now() - interval '7 days'";
+  return deleteBatch(db, { table: 'hold_ends', key: 'org_id, hold_id', where, limit });
 }
 
 /**
- * Deletes alerts before a time. Alerts of limits without a window are kept, because an alert must not be emitted twice; those of
- * single values, such as chains, are deleted. The key of a kept alert ends with `@0` or with the capacity (`limit-events.ts`). The
- * index of migration 0092 has the same condition.
+ * Deletes alerts before a time, and returns true if there may be more. Alerts of limits without a window are kept, because an alert
+ * must not be emitted twice; those of single values, such as chains, are deleted. The key of a kept alert ends with `@0` or with the
+ * capacity (`limit-events.ts`). The index of migration 0092 has the same condition.
  */
-export async function deleteOldAlerts(db: Queryable, before: Date, limit: number): Promise<number> {
-  const deleted = await db.query(
-    `DELETE FROM limit_alerts WHERE (org_id, counter_key, threshold) IN (
-       SELECT org_id, counter_key, threshold FROM limit_alerts
-        WHERE at < $1 AND (strpos(counter_key, ':') > 0 OR counter_key !~ '(@0|#[0-9]+)$') LIMIT $2
-     ) RETURNING 1 AS one`,
-    [before, limit],
-  );
-  return deleted.length;
+export function deleteOldAlerts(db: Queryable, before: Date, limit: number): Promise<boolean> {
+  return deleteBatch(db, {
+    table: 'limit_alerts',
+    key: 'org_id, counter_key, threshold',
+    where: `at < $1 AND (strpos(counter_key, ':') > 0 OR counter_key !~ '(@0|#[0-9]+)$')`,
+    params: [before],
+    limit,
+  });
 }
 
 export interface ExistingRunRow {

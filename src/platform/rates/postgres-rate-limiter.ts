@@ -184,16 +184,11 @@ function deniedForNow(debits: readonly RateDebit[]): RateVerdict {
   return { allowed: false, index: 0, retryAfterSeconds: 1, available };
 }
 
-const metersPerBatch = 500;
-
 /** Deletes meters that have recovered. */
 export function untouchedMetersJob(db: Database, clock: SharedClock): Job {
   return {
     id: 'delete-untouched-rate-meters',
     everyMs: 60_000,
-    async runOnce() {
-      const deleted = await deleteUntouched(db, await agreedNow(db, clock), metersPerBatch);
-      return deleted === metersPerBatch;
-    },
+    runOnce: async () => deleteUntouched(db, await agreedNow(db, clock)),
   };
 }

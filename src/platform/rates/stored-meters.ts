@@ -1,6 +1,7 @@
 /** The meters of rates in the table `rate_meters`, whose rows lock them. */
 import { createHash } from 'node:crypto';
 import type { Queryable, Transaction } from '../db/database.ts';
+import { deleteBatch } from '../db/delete-batch.ts';
 import type { MeterState, Meters } from './meters.ts';
 import type { RateDebit } from './rate-limiter.ts';
 
@@ -108,16 +109,10 @@ export async function writeMeters(
   );
 }
 
-/** Deletes meters that equal untouched ones. Returns their number. */
-export async function deleteUntouched(db: Queryable, now: Date, limit: number): Promise<number> {
-  const deleted = await db.query(
-    // The time is checked twice: the meter may be used while this statement waits for its row lock.
-    `DELETE FROM rate_meters WHERE untouched_at <= $1 AND (org_id, key) IN (
-       SELECT org_id, key FROM rate_meters WHERE untouched_at <= $1 LIMIT $2)
-     RETURNING 1 AS one`,
-    [now, limit],
-  );
-  return deleted.length;
+/** Deletes some of the meters that equal untouched ones. Returns true if there may be more. */
+export function deleteUntouched(db: Queryable, now: Date): Promise<boolean> {
+  const where = 'untouched_at <= $1';
+  return deleteBatch(db, { table: 'rate_meters', key: 'org_id, key', where, params: [now], limit: 500 });
 }
 
 type StoredState =

@@ -184,12 +184,3 @@ async function takeLink(tx: Queryable, digest: string): Promise<LinkRow | undefi
   const [row] = await tx.query<LinkRow>('DELETE FROM console_links WHERE digest = $1 RETURNING *', [digest]);
   return row;
 }
-
-export async function deleteOldLinks(db: Queryable, now: Date, limit: number): Promise<number> {
-  const deleted = await db.query(
-    `DELETE FROM console_links WHERE digest IN (SELECT digest FROM console_links WHERE expires_at <= $1 LIMIT $2)
-     RETURNING 1 AS one`,
-    [now, limit],
-  );
-  return deleted.length;
-}

@@ -108,20 +108,6 @@ export async function endSession(tx: Queryable, { tenant_id, id }: SessionRow, n
   ]);
 }
 
-/**
- * Deletes some of the sessions that expired long ago; returns their number. Their tokens are still recognized by
- * signature.
- */
-export async function deleteOldSessions(db: Queryable, before: Date, limit: number): Promise<number> {
-  const deleted = await db.query(
-    `DELETE FROM sessions WHERE (tenant_id, id) IN (
-       SELECT tenant_id, id FROM sessions WHERE expires_at <= $1 LIMIT $2
-     ) RETURNING 1 AS one`,
-    [before, limit],
-  );
-  return deleted.length;
-}
-
 export interface SessionListing {
   readonly tenantId: string;
   /** If set, only sessions of this key or member are listed. */

@@ -1,13 +1,13 @@
 /** Deletes sessions that ended long ago, and expired links. Until then admins can see who was signed in. */
-
 import type { Database } from '../../../platform/db/database.ts';
+import { deleteBatch } from '../../../platform/db/delete-batch.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
-import { deleteOldLinks } from './console-links.ts';
-import { deleteOldSessions } from './queries.ts';
 
 const keptDays = 90;
-const batch = 500;
+/** The tokens of deleted sessions are still recognized by signature. */
+const sessions = { table: 'sessions', key: 'tenant_id, id', where: 'expires_at <= $1', limit: 500 };
+const links = { table: 'console_links', key: 'digest', where: 'expires_at <= $1', limit: 500 };
 
 export function sessionTidying({ db, clock }: { readonly db: Database; readonly clock: Clock }): Job {
   return {
@@ -16,8 +16,8 @@ export function sessionTidying({ db, clock }: { readonly db: Database; readonly 
     async runOnce() {
       const now = clock.now();
       const before = new Date(now.getTime() - keptDays * 24 * 3_600_000);
-      const sessions = await deleteOldSessions(db, before, batch);
-      return (await deleteOldLinks(db, now, batch)) === batch || sessions === batch;
+      const moreSessions = await deleteBatch(db, { ...sessions, params: [before] });
+      return (await deleteBatch(db, { ...links, params: [now] })) || moreSessions;
     },
   };
 }

@@ -90,21 +90,3 @@ export async function useAssertion(
   );
   return inserted.length > 0;
 }
-
-/**
- * Deletes up to `limit` expired attempts and up to `limit` expired assertions; returns the larger of the two numbers.
- */
-export async function deleteOver(db: Queryable, now: Date, limit: number): Promise<number> {
-  const attempts = await db.query(
-    `DELETE FROM sso_attempts WHERE digest IN (SELECT digest FROM sso_attempts WHERE expires_at <= $1 LIMIT $2)
-     RETURNING 1 AS one`,
-    [now, limit],
-  );
-  const assertions = await db.query(
-    `DELETE FROM saml_assertions WHERE (org_id, digest) IN (
-       SELECT org_id, digest FROM saml_assertions WHERE expires_at <= $1 LIMIT $2
-     ) RETURNING 1 AS one`,
-    [now, limit],
-  );
-  return Math.max(attempts.length, assertions.length);
-}

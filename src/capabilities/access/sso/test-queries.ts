@@ -65,13 +65,3 @@ export async function updateTest(db: Queryable, row: TestRow, before: TestStatus
   );
   return updated.length > 0;
 }
-
-/** Deletes up to `limit` expired tests; returns their number. */
-export async function deleteExpiredTests(db: Queryable, now: Date, limit: number): Promise<number> {
-  const deleted = await db.query(
-    `DELETE FROM sso_tests WHERE (org_id, id) IN (
-       SELECT org_id, id FROM sso_tests WHERE expires_at <= $1 LIMIT $2) RETURNING 1 AS one`,
-    [now, limit],
-  );
-  return deleted.length;
-}

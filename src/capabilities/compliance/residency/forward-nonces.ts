@@ -7,6 +7,7 @@
  */
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { deleteBatch } from '../../../platform/db/delete-batch.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import { OverCapacity, ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import type { SharedClock } from '../../../platform/time/clock.ts';
@@ -15,7 +16,6 @@ import { signatureGoodForMs } from './signatures.ts';
 /** A nonce is stored for longer than its request is accepted: the clocks of processes and database may differ. */
 const clockToleranceMs = 60_000;
 const ownNoncesMax = 200_000;
-const deletedPerBatch = 10_000;
 
 export interface ForwardNonces {
   /** Returns false if the nonce was used before. `atMs` is the time in the mark. */
@@ -105,12 +105,9 @@ export function createForwardNonces({ db, clock, acceptWithoutDatabase }: NonceD
       id: 'delete-region-nonces',
       everyMs: 30_000,
       async runOnce() {
-        const deleted = await db.query(
-          `DELETE FROM region_nonces WHERE nonce IN (
-             SELECT nonce FROM region_nonces WHERE expires_at < $1 LIMIT $2) RETURNING 1 AS one`,
-          [await agreedNow(db, clock), deletedPerBatch],
-        );
-        return deleted.length === deletedPerBatch;
+        const params = [await agreedNow(db, clock)];
+        const where = 'expires_at < $1';
+        return deleteBatch(db, { table: 'region_nonces', key: 'nonce', where, params, limit: 10_000 });
       },
     },
   };

@@ -13,6 +13,7 @@ import type { LedgerReads } from '../../../ledger/ledger.ts';
 import type { OrgLimitsCache } from '../../../ledger/limits/org-limits.ts';
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { deleteBatch } from '../../../platform/db/delete-batch.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 import { runForEach } from '../../../platform/jobs/run-for-each.ts';
@@ -31,7 +32,7 @@ import {
   viewOutlook,
 } from './limit-outlook.ts';
 import { type ForecastMeasure, measures } from './measures.ts';
-import { claimDueOrgs, type DueOrg, deleteOldReported, insertReported, saveCheck } from './queries.ts';
+import { claimDueOrgs, type DueOrg, insertReported, saveCheck } from './queries.ts';
 import { horizonDays } from './schema.ts';
 
 export interface WatchDependencies {
@@ -57,8 +58,14 @@ const historyDaysMax = 90;
 const historyDaysMin = 7;
 /** A limit without a window is reported if it is expected to run out within this many days. */
 const reportWithinDays = 30;
+/** Longer than any window. */
 const noticesKeptMs = 400 * dayMs;
-const deletedPerRun = 500;
+const oldNotices = {
+  table: 'forecast_notices',
+  key: 'org_id, counter_key',
+  where: 'told_at < $1',
+  limit: 500,
+};
 
 /** Limits with the same match and unit, which share a forecast. */
 interface Group {
@@ -113,7 +120,8 @@ export function exhaustionWatch(deps: WatchDependencies): Job {
     everyMs,
     async runOnce() {
       const now = await agreedNow(db, clock);
-      await deleteOldReported(db, new Date(now.getTime() - noticesKeptMs), deletedPerRun);
+      const params = [new Date(now.getTime() - noticesKeptMs)];
+      await deleteBatch(db, { ...oldNotices, params });
       const due = await claimDueOrgs(db, {
         now,
         bookedAfter: new Date(now.getTime() - activeMs),

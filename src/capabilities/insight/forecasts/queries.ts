@@ -132,13 +132,3 @@ export async function insertReported(
   );
   return fresh.map(({ counter_key }) => counter_key);
 }
-
-/** Deletes old records. The caller keeps them for more than a year, because no window is longer than a year. */
-export async function deleteOldReported(db: Queryable, before: Date, limit: number): Promise<void> {
-  await db.query(
-    `DELETE FROM forecast_notices WHERE (org_id, counter_key) IN (
-       SELECT org_id, counter_key FROM forecast_notices WHERE told_at < $1 LIMIT $2
-     )`,
-    [before, limit],
-  );
-}

@@ -1,6 +1,7 @@
 /** The provider's ids of responses that runs were recorded for: a response is recorded once, even if several emitters report it. */
 import type { Posted } from '../../../ledger/posting.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
+import { deleteBatch } from '../../../platform/db/delete-batch.ts';
 import { isStorable } from '../../../platform/http/message/json-errors.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
 
@@ -89,22 +90,16 @@ export async function findForeignResponses(
   return new Set(rows.map(({ response_id }) => response_id));
 }
 
-const keptDays = 30;
-const deletedPerBatch = 5_000;
-
 export function expiredResponsesJob(db: Queryable): Job {
   return {
     id: 'delete-old-run-responses',
     everyMs: 600_000,
-    async runOnce() {
-      const deleted = await db.query(
-        `DELETE FROM run_responses WHERE (org_id, response_id) IN (
-           SELECT org_id, response_id FROM run_responses
-            WHERE recorded_at < now() - make_interval(days => $1) LIMIT $2
-         ) RETURNING 1 AS one`,
-        [keptDays, deletedPerBatch],
-      );
-      return deleted.length === deletedPerBatch;
-    },
+    runOnce: () =>
+      deleteBatch(db, {
+        table: 'run_responses',
+        key: 'org_id, response_id',
+        where: "recorded_at < now() - interval '30 days'",
+        limit: 5_000,
+      }),
   };
 }

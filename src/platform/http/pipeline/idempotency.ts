@@ -15,6 +15,7 @@ import { type ApiError, apiError, invalidField } from '../../../contract/api-err
 import { stableScopeList } from '../../../contract/scopes.ts';
 import { canonicalJson } from '../../canonical-json.ts';
 import type { Queryable } from '../../db/database.ts';
+import { deleteBatch } from '../../db/delete-batch.ts';
 import type { Job } from '../../jobs/jobs.ts';
 import { decrypt, encrypt } from '../../secrets/encryption.ts';
 import type { Caller } from '../routes/access.ts';
@@ -212,23 +213,17 @@ export function customersIn(body: string): Set<string> {
   return found;
 }
 
-const expiredPerBatch = 500;
-
 export function expiredKeysJob(db: Queryable): Job {
   return {
     id: 'delete-expired-idempotency-keys',
     everyMs: 60_000,
-    async runOnce() {
-      const deleted = await db.query(
-        // The age is checked twice: a key that is reserved again while this statement waits for its row lock must not
-        // be deleted.
-        `DELETE FROM idempotency_keys WHERE expires_at <= now() AND (tenant_id, key_digest) IN (
-           SELECT tenant_id, key_digest FROM idempotency_keys WHERE expires_at <= now() LIMIT $1
-         ) RETURNING 1 AS one`,
-        [expiredPerBatch],
-      );
-      return deleted.length === expiredPerBatch;
-    },
+    runOnce: () =>
+      deleteBatch(db, {
+        table: 'idempotency_keys',
+        key: 'tenant_id, key_digest',
+        where: 'expires_at <= now()',
+        limit: 500,
+      }),
   };
 }
 
