@@ -71,7 +71,7 @@ export async function admitCall(deps: AdmitDependencies, request: CallToAdmit): 
     input_tokens: plan.inputTokens,
     max_output_tokens: heldOutputTokens,
     expires_in_seconds: holdSeconds(plan),
-    ...(plan.provider !== null && { provider: plan.provider }),
+    provider: plan.provider,
     ...plan.service.stated,
     ...plan.service.charged,
     ...attribution,
@@ -81,6 +81,7 @@ export async function admitCall(deps: AdmitDependencies, request: CallToAdmit): 
     return await startRun(deps.runs, call, body, {
       fitDownTo: mayFit ? Math.min(plan.minOutputTokens, heldOutputTokens) : undefined,
       toolNanos: plan.service.nanos,
+      calledAt: plan.pricedAt,
       content: await contentOf(deps.runs, caller.tenantId, plan),
       key,
       // Amounts that ended calls have not used are free once these are posted.

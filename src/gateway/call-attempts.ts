@@ -14,6 +14,7 @@ export class CallAttempts implements AttemptObserver {
   readonly #increaseHold: IncreaseCallHold;
   #usage: DiscardedUsage = { attempts: [], isEstimated: false };
   #toolNanos = 0n;
+  readonly #charged: Connection[] = [];
   /** The most that all attempts so far may cost. */
   #boundNanos: bigint;
   /** The connection of the last attempt; undefined before the first one. */
@@ -36,6 +37,11 @@ export class CallAttempts implements AttemptObserver {
     return this.#toolNanos;
   }
 
+  /** The connections of the attempts before the response that are charged. */
+  get charged(): readonly Connection[] {
+    return this.#charged;
+  }
+
   begin(connection: Connection): void {
     this.connection = connection;
     this.count += 1;
@@ -49,6 +55,7 @@ export class CallAttempts implements AttemptObserver {
   addDiscarded(failure: FailedAttempt): void {
     const usage = this.#usageIn(parsed(failure.bytes.toString('utf8')));
     if (usage !== undefined) {
+      this.#charged.push(failure.connection);
       this.#usage = { ...this.#usage, attempts: [...this.#usage.attempts, usage] };
     } else if (this.mayBeCharged(failure)) {
       this.addUnanswered();
@@ -62,6 +69,9 @@ export class CallAttempts implements AttemptObserver {
   /** The provider may have generated the whole answer that it did not send. */
   addUnanswered(): void {
     const { plan, admitted } = this.#given;
+    if (this.connection !== undefined) {
+      this.#charged.push(this.connection);
+    }
     const bound = {
       ...noUsage,
       ...inputBoundOf(plan),

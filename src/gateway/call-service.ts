@@ -32,6 +32,8 @@ export interface ServiceRules {
   readonly inputTokens: number;
   readonly tools: CallTools;
   readonly predictedTokens: number;
+  /** The region of the connection; undefined: not known. */
+  readonly region?: string | undefined;
 }
 
 /** `1h` as a text of JSON, which may escape any character. */
@@ -42,12 +44,17 @@ const noCharges: CallService['charged'] = {};
 export function callServiceOf(
   price: Tariff,
   { format, body, bytes }: ParsedCall,
-  { model, inputTokens, tools, predictedTokens }: ServiceRules,
+  { model, inputTokens, tools, predictedTokens, region }: ServiceRules,
 ): CallService {
   const { request } = format;
   const searches = searchesOf(price, format, model);
   const charged = chargesOf(request, bytes, inputTokens, mostCalls(searches, tools.units));
-  const { rates, stated } = ratesOf(price, request.serviceOf(body), inputTokens);
+  const requested = request.serviceOf(body);
+  const { rates, stated } = ratesOf(
+    price,
+    region === undefined ? requested : { region, ...requested },
+    inputTokens,
+  );
   const nanos =
     tools.nanos + (predictedTokens === 0 ? 0n : worstCaseCost(rates, 0n, BigInt(predictedTokens)));
   const others = withNanos(charged === noCharges ? noOtherCharges : otherChargesOf(price, charged), nanos);

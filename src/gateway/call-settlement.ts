@@ -1,10 +1,12 @@
 /** The settlement of a call: what its outcome is charged, and what the settlement says. */
 import { performance } from 'node:perf_hooks';
+import type { Connection } from '../capabilities/integration/connections/index.ts';
 import { formatUsd } from '../kernel/money.ts';
 import { type CallOutcome, type SettledUsage, settledUsage } from '../kernel/providers/call-end.ts';
 import { type CallUsage, otherModel } from '../kernel/providers/call-usage.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import type { CallAttempts } from './call-attempts.ts';
+import { isSamePlace, placeOf } from './call-price.ts';
 import { toolChargesOf } from './call-tools.ts';
 import { outputCap } from './hold-coverage.ts';
 import { inputBoundOf } from './plan-call.ts';
@@ -45,8 +47,13 @@ export function settlementOf(
   { plan, admitted, caller, attribution, request, startedMs }: AdmittedRequest,
   outcome: CallOutcome,
   { settled, toolNanos }: CallCharges,
+  { connection = plan.candidates[0] as Connection, charged }: Pick<CallAttempts, 'connection' | 'charged'>,
   responseId: string | undefined,
 ): Settlement {
+  const served = placeOf(connection, plan.listedProvider);
+  // One price applies to all attempts: the most expensive one, unless they were made at the same place.
+  const isOnePlace = charged.every((one) => isSamePlace(placeOf(one, plan.listedProvider), served));
+  const calledAt = isOnePlace ? served : plan.pricedAt;
   const { fields, attempts, isFree, marks } = settled;
   const servedModel = otherModel(outcome.servedModel, plan.model);
   return {
@@ -55,7 +62,9 @@ export function settlementOf(
     runId: admitted.runId,
     isStored: admitted.isStored,
     decisionId: admitted.decisionId,
-    priceVersion: admitted.priceVersion,
+    priceVersion: isSamePlace(calledAt, plan.pricedAt) ? admitted.priceVersion : null,
+    servedBy: served.provider ?? plan.provider,
+    calledAt,
     model: plan.model,
     attribution: admitted.chainId === null ? attribution : { chain_id: admitted.chainId, ...attribution },
     depth: admitted.depth,
@@ -63,6 +72,7 @@ export function settlementOf(
     body: {
       status: outcome.status,
       ...plan.service.stated,
+      ...(calledAt.region != null && { region: calledAt.region }),
       // Stated with the hold, so that it must not be left out here.
       ...(plan.service.charged.cache_write_1h_tokens !== undefined && { cache_write_1h_tokens: 0 }),
       ...fields,

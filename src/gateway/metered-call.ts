@@ -183,7 +183,7 @@ class CallInProgress implements OngoingCall, StreamedCall {
       if (responseId !== undefined && operation.format.response.isStored) {
         storedResponses.add(caller, responseId);
       }
-      const settlement = settlementOf(this.#given, outcome, charges, responseId);
+      const settlement = settlementOf(this.#given, outcome, charges, this.#attempts, responseId);
       return await settlements.settle(settlement, admitted.heldNanos);
     } finally {
       request.socket.removeListener('close', this.#onClose);

@@ -8,6 +8,7 @@ import {
 } from '../capabilities/integration/connections/index.ts';
 import type { ModelCapabilitiesCache } from '../capabilities/spend/models/index.ts';
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
+import type { CalledAt } from '../kernel/model-hosts.ts';
 import { affordableOutputTokens, worstCaseCost } from '../kernel/prices.ts';
 import type { InputBound } from '../kernel/providers/call-end.ts';
 import type { InputParts } from '../kernel/providers/estimate-input.ts';
@@ -16,6 +17,7 @@ import type { Tariff } from '../kernel/rate-modifiers.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { OnLimit } from './attribution-headers.ts';
 import type { TokenRatios } from './body/token-ratios.ts';
+import { findCallPrice, type PricedModel, placeOf } from './call-price.ts';
 import { type CallService, callServiceOf } from './call-service.ts';
 import { type CallTools, planTools, toolsOf, withoutTools } from './call-tools.ts';
 import { GatewayError } from './errors/gateway-error.ts';
@@ -36,8 +38,13 @@ export interface CallPlan {
   readonly call: ParsedCall;
   /** The model to call. It differs from the requested model only if another one was chosen. */
   readonly model: string;
-  readonly provider: string | null;
+  /** The provider of the first candidate. */
+  readonly provider: string;
+  /** The provider in the price list. */
+  readonly listedProvider: string | null;
   readonly price: Tariff;
+  /** Where the model has this price: the other candidates may be at hosts where it is less. */
+  readonly pricedAt: CalledAt;
   readonly service: CallService;
   readonly tools: CallTools;
   readonly candidates: readonly Connection[];
@@ -89,29 +96,19 @@ export async function planCall(
   const settings = foundSettings instanceof Promise ? await foundSettings : foundSettings;
   const foundPrice = deps.prices.find(orgId, model, now.getTime());
   const listed = foundPrice instanceof Promise ? await foundPrice : foundPrice;
-  const price = listed ?? (await deps.prices.findForCall(orgId, model, now.getTime()));
-  if (price === undefined) {
-    throw new GatewayError(
-      400,
-      'model_without_price',
-      `The model ${model} has no price, so its cost cannot be limited. Set a price for it in Purser.`,
-      { model },
-    );
-  }
+  const listedProvider = listed?.provider ?? null;
   const resolved = listed?.model ?? model;
   const foundCandidates = candidatesFor(deps, orgId, operation, model, resolved);
-  const candidates = foundCandidates instanceof Promise ? await foundCandidates : foundCandidates;
-  if (candidates.length === 0) {
-    throw new GatewayError(
-      404,
-      'model_not_found',
-      `No connection of the organization serves the model ${model}.`,
-      { model },
-    );
+  const serving = foundCandidates instanceof Promise ? await foundCandidates : foundCandidates;
+  const priced = { orgId, model, nowMs: now.getTime(), listedProvider };
+  const found = await findCallPrice(deps.prices, serving, priced);
+  if (found === undefined) {
+    throw await unplanned(deps, priced, serving.length > 0);
   }
+  const { price, candidates, calledAt } = found;
   const foundCapabilities = deps.capabilities.all();
   const capabilities = foundCapabilities instanceof Promise ? await foundCapabilities : foundCapabilities;
-  const known = capabilities.get(resolved);
+  const known = capabilities.get(price.model ?? resolved) ?? capabilities.get(resolved);
   const offered = toolsOf(call);
   const { input, passTokens, heldUnseen, predictedTokens } = planInput({
     orgId,
@@ -138,7 +135,13 @@ export async function planCall(
           priceOf: async (name) => deps.prices.find(orgId, name, now.getTime()),
         });
   const inputTokens = passTokens * tools.rounds;
-  const service = callServiceOf(price, call, { model, inputTokens, tools, predictedTokens });
+  const service = callServiceOf(price, call, {
+    model,
+    inputTokens,
+    tools,
+    predictedTokens,
+    region: calledAt.region ?? undefined,
+  });
   const onLimit = request.onLimit ?? settings.onLimit;
   const minOutputTokens = Math.max(settings.minOutputTokens * call.choices, call.thinkingTokens + 1);
   const wanted = outputCap(call, settings, numberOf(known?.max_output_tokens));
@@ -154,8 +157,10 @@ export async function planCall(
   return {
     call,
     model,
-    provider: listed?.provider ?? null,
+    provider: placeOf(candidates[0] as Connection, listedProvider).provider ?? '',
+    listedProvider,
     price,
+    pricedAt: calledAt,
     service,
     tools,
     candidates,
@@ -177,6 +182,27 @@ export async function planCall(
     settings,
     onLimit,
   };
+}
+
+/** Returns the error of a call without a priced connection. */
+async function unplanned(
+  { prices }: CallPlanDependencies,
+  { orgId, model, nowMs }: PricedModel,
+  isServed: boolean,
+): Promise<GatewayError> {
+  return isServed || (await prices.findForCall(orgId, model, nowMs)) === undefined
+    ? new GatewayError(
+        400,
+        'model_without_price',
+        `The model ${model} has no price, so its cost cannot be limited. Set a price for it in Purser.`,
+        { model },
+      )
+    : new GatewayError(
+        404,
+        'model_not_found',
+        `No connection of the organization serves the model ${model}.`,
+        { model },
+      );
 }
 
 /** Connections are chosen by the name in the request, else by the name that it is resolved to. */

@@ -86,6 +86,8 @@ export interface Posting<Run = unknown> {
   readonly postIfUnsettled?: true | undefined;
   /** Set for the end of a call that cost nothing. The idempotency key of its hold is not stored then, so that the call can be repeated. */
   readonly releasesKey?: true | undefined;
+  /** The provider that served a call of this service: it may differ from that of its hold, which was taken before. */
+  readonly servedBy?: string | undefined;
   /** Marks that the caller sets, in addition to those of the ledger. */
   readonly marks?: readonly Mark[] | undefined;
   /** Set if the actual cost of a settlement is unknown. The larger of the held amount and `amounts` is posted with this mark. */

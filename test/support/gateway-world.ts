@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import {
   type Connection,
   type ConnectionKind,
+  calledAtOf,
   type GatewaySettings,
   kindOf,
   type WantedConnection,
@@ -53,13 +54,17 @@ export function connectionTo(
   kind: ConnectionKind = 'openai',
   more: Partial<Connection> = {},
 ): Connection {
+  const {
+    baseUrl = [...kindOf({ kind }).paths.values()].every((path) => path.startsWith('/v1/'))
+      ? url
+      : `${url}/v1`,
+  } = more;
   return {
     id: `con_${kind}`,
     name: kind,
     kind,
-    baseUrl: [...kindOf({ kind }).paths.values()].every((path) => path.startsWith('/v1/'))
-      ? url
-      : `${url}/v1`,
+    baseUrl,
+    calledAt: calledAtOf({ kind, baseUrl }),
     priority: 0,
     weight: 1,
     headers: {},

@@ -142,8 +142,8 @@ export function createSettlementPoster(runs: RunDependencies, clock: Clock) {
 }
 
 function endOf(settlement: Settlement) {
-  const { marks, responseId, releasesKey } = settlement;
-  return { marks, responseId, releasesKey, toolNanos: toolNanosOf(settlement) };
+  const { marks, responseId, releasesKey, servedBy, calledAt } = settlement;
+  return { marks, responseId, releasesKey, servedBy, calledAt, toolNanos: toolNanosOf(settlement) };
 }
 
 function toolNanosOf({ toolUsd }: Settlement): bigint {

@@ -1,5 +1,6 @@
 /** The settlement of a call, as a line of the spool has it. */
 import type { CompleteRun, TriedUsage } from '../../capabilities/spend/runs/index.ts';
+import type { CalledAt } from '../../kernel/model-hosts.ts';
 import type { Mark } from '../../ledger/posting.ts';
 import type { CallAttribution } from '../attribution-headers.ts';
 
@@ -17,6 +18,9 @@ export interface Settlement {
   readonly admittedAtMs: number;
   /** The price of the hold; null: none. Absent in files of earlier releases. */
   readonly priceVersion?: string | null;
+  /** The provider that has served the call, and where its model was called. Absent in files of earlier releases. */
+  readonly servedBy?: string;
+  readonly calledAt?: CalledAt;
   readonly body: CompleteRun & TriedUsage;
   readonly marks: readonly Mark[];
   /** The provider's id of the response; absent if it sent none. */

@@ -74,17 +74,20 @@ function endedHold(
  * Returns the scope in which a posting is charged. Without a hold, all fields come from the run or the key that posts it. With a
  * hold, the fields come from the hold. A field that is `settledBy: hold_or_run` and empty in the hold comes from the run or the
  * key, and so does a tag that the hold does not have. If both have a tag, the hold's value counts, because its limits were checked.
+ * The provider that served a call of this service counts instead of that of its hold.
  */
 export function settledScope(hold: Hold | undefined, posting: Posting): Scope {
   const posted = attributedScope(posting);
+  const { servedBy } = posting;
   if (hold === undefined) {
-    return posted;
+    return servedBy === undefined ? posted : { ...posted, provider: servedBy };
   }
   const { scope: held } = hold;
   const settled = { ...held, tags: settledTags(held, posted) };
   for (const field of fixedIfPresent) {
     settled[field] ??= posted[field];
   }
+  settled.provider = servedBy ?? settled.provider;
   return settled;
 }
 

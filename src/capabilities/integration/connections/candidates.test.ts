@@ -19,6 +19,7 @@ function connection(
     name,
     kind,
     baseUrl: '',
+    calledAt: {},
     priority,
     weight,
     headers: {},

@@ -8,7 +8,7 @@ import type { Breakers } from './breakers.ts';
 import { type LoadedConnection, orderCandidates, parseModels } from './candidates.ts';
 import { ConnectionKeyUnavailable, type Connections, type KeyVariable } from './connection.ts';
 import { keyContext } from './encrypted-columns.ts';
-import { type DefaultUrls, isOfKnownKind } from './kinds/index.ts';
+import { calledAtOf, type DefaultUrls, isOfKnownKind } from './kinds/index.ts';
 import { type ConnectionRow, connectionsChanged, connectionsOf } from './queries.ts';
 
 export interface ConnectionCacheDependencies {
@@ -54,6 +54,7 @@ function loaded(deps: ConnectionCacheDependencies, row: ConnectionRow): LoadedCo
     name: row.name,
     kind: row.kind,
     baseUrl: row.base_url,
+    calledAt: calledAtOf({ kind: row.kind, baseUrl: row.base_url }),
     priority: Number(row.priority),
     weight: Number(row.weight),
     headers: row.headers,

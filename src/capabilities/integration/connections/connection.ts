@@ -1,4 +1,6 @@
 /** A connection to a model provider, as the gateway uses it, and the interface to find one. */
+
+import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import type { CallFormat } from '../../../kernel/providers/call-format.ts';
 import type { ConnectionKind } from './kinds/index.ts';
 
@@ -20,6 +22,8 @@ export interface Connection {
    * (`https://api.anthropic.com` + `/v1/messages`). Azure: `https://{resource}.openai.azure.com/openai/v1`.
    */
   readonly baseUrl: string;
+  /** Where its models are called; without a provider if nothing is known of the host of its URL. */
+  readonly calledAt: CalledAt;
   readonly priority: number;
   readonly weight: number;
   /** Headers to add to each request, with lower-case names. They never contain credentials. */

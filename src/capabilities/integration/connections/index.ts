@@ -21,6 +21,7 @@ export {
 export {
   accountHeaders,
   type ConnectionKind,
+  calledAtOf,
   connectionKinds,
   defaultUrlsOf,
   keyHeaders,

@@ -25,6 +25,7 @@ export {
   noCapabilities,
 } from './model-capabilities.ts';
 export { followsUpdates, invalidForm, modelNameForm, viewModelPrice } from './models.ts';
+export { mostExpensive } from './most-expensive.ts';
 export { viewOrgPrice } from './org-prices.ts';
 export { priceColumnsOf, viewPriceColumns } from './price-columns.ts';
 export { createPrices, type ListedPrice, type PriceInForce, type Prices } from './prices.ts';

@@ -50,6 +50,7 @@ export function newPosting(
     fit: undefined,
     postIfUnsettled: undefined,
     releasesKey: undefined,
+    servedBy: undefined,
     marks: undefined,
     costAsHeld: undefined,
     isUnpriced: undefined,
@@ -186,6 +187,7 @@ function setSpent(posting: Built, { cost: { price, parts, cacheSavings }, end }:
   posting.isUnpriced = price?.unpriced !== undefined;
   posting.marks = end?.marks;
   posting.releasesKey = end?.releasesKey;
+  posting.servedBy = end?.servedBy;
 }
 
 function withTools(parts: CostParts, end: EndOfCall | undefined): CostParts {

@@ -1,4 +1,5 @@
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
+import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import { holdIdOfCall } from '../../../ledger/holds/hold.ts';
 import { completionPosting } from './build-posting.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
@@ -31,7 +32,7 @@ export async function completeRun(
   if (ended === undefined && run.decision_id === holdIdOfCall(run.id)) {
     throw apiError('conflict', 'The run is completed by the gateway, when its call ends.');
   }
-  const price = await priceOf(deps, run, body);
+  const price = await priceOf(deps, run, body, ended?.calledAt);
   if (run.decision_id !== null) {
     await deps.failOpen.importNow(orgId, [run.decision_id]);
   }
@@ -52,6 +53,7 @@ function priceOf(
   deps: RunDependencies,
   { org_id, model, served_model, decision_id, charged_at, provider, region }: RunRow,
   body: CompleteRun,
+  calledAt: CalledAt | undefined,
 ): RunPrice | undefined | Promise<RunPrice | undefined> {
   const priced = {
     model,
@@ -60,7 +62,7 @@ function priceOf(
     provider,
     region: body.region ?? region,
   };
-  return body.cost_usd === undefined ? findRunPrice(deps, org_id, priced, charged_at) : undefined;
+  return body.cost_usd === undefined ? findRunPrice(deps, org_id, priced, charged_at, calledAt) : undefined;
 }
 
 /** Takes the completion through the stages of a run. Stored fields that the body leaves out keep the value they had at creation. */

@@ -1,6 +1,7 @@
 /** Inputs of the stages of a run besides its body. */
 import type { AttributionValues } from '../../../contract/attribution.ts';
 import type { Fit } from '../../../kernel/fit.ts';
+import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import type { Mark } from '../../../ledger/posting.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { ParentRow } from './queries.ts';
@@ -32,6 +33,8 @@ export interface StartOfCall {
   readonly fit: Fit | undefined;
   /** The most that tools without a price may cost. */
   readonly toolNanos: bigint;
+  /** Where the model is called at the price that is held; undefined: as the body says. */
+  readonly calledAt: CalledAt | undefined;
 }
 
 /** The end of a call that this service made, or that telemetry reports. */
@@ -44,4 +47,8 @@ export interface EndOfCall {
   readonly releasesKey?: true | undefined;
   /** The cost of tools that the price does not have. */
   readonly toolNanos?: bigint;
+  /** The provider that has served the call; undefined: that of its hold. */
+  readonly servedBy?: string | undefined;
+  /** Where the model was called; undefined: as the hold and the body say. */
+  readonly calledAt?: CalledAt | undefined;
 }

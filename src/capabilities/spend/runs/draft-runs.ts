@@ -73,7 +73,13 @@ export async function draftEach(
       continue;
     }
     const found = needsPrice(body)
-      ? findRunPrice(deps, caller.tenantId, body, pricedAt(body, context))
+      ? findRunPrice(
+          deps,
+          caller.tenantId,
+          body,
+          pricedAt(body, context),
+          started?.calledAt ?? ends?.[index]?.calledAt,
+        )
       : undefined;
     const price = found instanceof Promise ? await found : found;
     drafts.push(draftRun(body, context, price, ends?.[index]));

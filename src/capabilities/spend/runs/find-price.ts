@@ -23,16 +23,20 @@ interface PricedRun {
   readonly region?: string | null;
 }
 
-/** Returns the price in force when the run was admitted: at `admittedAt`, or when its decision was made. */
+/**
+ * Returns the price in force when the run was admitted: at `admittedAt`, or when its decision was made. `calledAt`: where the model was
+ * called, if that is not what the decision and the run say.
+ */
 export function findRunPrice(
   deps: PriceDependencies,
   orgId: string,
   run: PricedRun,
   admittedAt: Date,
+  calledAt?: CalledAt,
 ): RunPrice | undefined | Promise<RunPrice | undefined> {
   return run.decision_id == null
-    ? deps.prices.findForCall(orgId, run.served_model ?? run.model, admittedAt.getTime(), run)
-    : findDecisionPrice(deps, orgId, run, run.decision_id, admittedAt);
+    ? deps.prices.findForCall(orgId, run.served_model ?? run.model, admittedAt.getTime(), calledAt ?? run)
+    : findDecisionPrice(deps, orgId, run, run.decision_id, admittedAt, calledAt);
 }
 
 /** Falls back to the time of a fail-open decision, or else to `admittedAt`, if the decision has no hold. */
@@ -42,6 +46,7 @@ async function findDecisionPrice(
   { model, served_model, provider, region }: PricedRun,
   decisionId: string,
   admittedAt: Date,
+  calledAt: CalledAt | undefined,
 ): Promise<RunPrice | undefined> {
   const hold =
     (await deps.ledger.reads.findHold(orgId, decisionId)) ??
@@ -50,7 +55,7 @@ async function findDecisionPrice(
     model: hold?.scope.model ?? model,
     priceVersion: hold?.priceVersion,
     admittedAtMs: hold?.admittedAtMs ?? deps.failOpen.decidedAtMs(orgId, decisionId) ?? admittedAt.getTime(),
-    at: {
+    at: calledAt ?? {
       provider: hold?.scope.provider ?? provider ?? null,
       region: region ?? hold?.service?.region ?? null,
     },

@@ -39,7 +39,7 @@ export async function draftCall(
     model,
     priceVersion,
     admittedAtMs,
-    at: { provider: call.attribution.provider ?? null, region: body.region ?? null },
+    at: call.calledAt ?? { provider: call.attribution.provider ?? null, region: body.region ?? null },
   });
   const context: DraftContext = {
     ids,

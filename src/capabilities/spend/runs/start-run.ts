@@ -1,5 +1,6 @@
 /** Admits a call that this service makes, through all checks of a run. */
 import type { Fit } from '../../../kernel/fit.ts';
+import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import { outputFit } from '../../../kernel/output-fit.ts';
 import { type Hold, holdIdOfCall } from '../../../ledger/holds/hold.ts';
 import type { RequestKey } from '../../../ledger/holds/hold-keys.ts';
@@ -22,6 +23,8 @@ export interface StartOptions {
   readonly fitDownTo?: number | undefined;
   /** The most that tools without a price may cost. */
   readonly toolNanos?: bigint;
+  /** Where the model is called at the price that is held; undefined: as the body says. */
+  readonly calledAt?: CalledAt;
   /** Text for the safety detectors. It is never stored. */
   readonly content?: string | undefined;
   /** The idempotency key of the call; it is stored with the hold. */
@@ -91,13 +94,14 @@ export async function startRun(
   deps: RunDependencies,
   call: RunCall,
   body: InProgress,
-  { fitDownTo, toolNanos = 0n, content, key, beforeDenial, onUncertain }: StartOptions,
+  { fitDownTo, toolNanos = 0n, calledAt, content, key, beforeDenial, onUncertain }: StartOptions,
 ): Promise<StartedRun> {
-  const fit = fitDownTo === undefined ? undefined : await fitOf(deps, call, body, fitDownTo, toolNanos);
+  const fit =
+    fitDownTo === undefined ? undefined : await fitOf(deps, call, body, { fitDownTo, toolNanos, calledAt });
   const postings = await draftRuns(deps, call, [{ status: 'running', ...body }], {
     record: false,
     bulk: false,
-    started: { fit, toolNanos },
+    started: { fit, toolNanos, calledAt },
   });
   const context: StartContext = {
     key,
@@ -255,10 +259,13 @@ async function fitOf(
   { prices }: RunDependencies,
   { caller, now }: RunCall,
   body: InProgress,
-  fitDownTo: number,
-  toolNanos: bigint,
+  {
+    fitDownTo,
+    toolNanos,
+    calledAt,
+  }: { fitDownTo: number; toolNanos: bigint; calledAt: CalledAt | undefined },
 ): Promise<Fit | undefined> {
-  const price = await prices.findForCall(caller.tenantId, body.model, now.getTime(), body);
+  const price = await prices.findForCall(caller.tenantId, body.model, now.getTime(), calledAt ?? body);
   const inputTokens = BigInt(body.input_tokens);
   const rates = requestedRates(price, body, inputTokens);
   const others = otherChargesOf(price, body);

@@ -9,6 +9,7 @@ export const anthropic: ProviderKind = {
   label: 'Anthropic',
   commandName: 'anthropic',
   defaultUrl: ({ gatewayAnthropicUrl }) => gatewayAnthropicUrl,
+  provider: 'anthropic',
   urlParameters: [],
   paths: new Map([[messages, path]]),
   authenticate({ headers }, apiKey) {

@@ -11,6 +11,7 @@ export const azureOpenAi: ProviderKind = {
   label: 'Azure OpenAI',
   commandName: 'azure',
   defaultUrl: undefined,
+  provider: 'azure_openai',
   // Deployments need it with every request.
   urlParameters: ['api-version'],
   paths: openAiPaths,

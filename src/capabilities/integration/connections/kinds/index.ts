@@ -1,6 +1,8 @@
 /** The registry of kinds of connections, in the order in which they are shown. */
+import type { CalledAt } from '../../../../kernel/model-hosts.ts';
 import { anthropic } from './anthropic.ts';
 import { azureOpenAi } from './azure-openai.ts';
+import { knownHostOf } from './known-hosts.ts';
 import { openai } from './openai.ts';
 import { openAiCompatible } from './openai-compatible.ts';
 import type { ProviderKind, ProviderUrls } from './provider-kind.ts';
@@ -21,6 +23,17 @@ export function kindOf({ kind }: { readonly kind: ConnectionKind }): ProviderKin
 
 export function isOfKnownKind({ kind }: { readonly kind: string }): boolean {
   return Object.hasOwn(connectionKinds, kind);
+}
+
+/** Where the models of a connection are called: its provider is null if nothing is known of its host. */
+export function calledAtOf({
+  kind,
+  baseUrl,
+}: {
+  readonly kind: ConnectionKind;
+  readonly baseUrl: string;
+}): CalledAt {
+  return knownHostOf(baseUrl) ?? { provider: kindOf({ kind }).provider, region: null };
 }
 
 const allKinds: readonly ProviderKind[] = Object.values(connectionKinds);

@@ -7,6 +7,7 @@ export const openAiCompatible: ProviderKind = {
   label: 'OpenAI-compatible',
   commandName: 'compatible',
   defaultUrl: undefined,
+  provider: null,
   urlParameters: [],
   paths: openAiPaths,
   authenticate: bearerToken,

@@ -6,6 +6,7 @@ export const openai: ProviderKind = {
   label: 'OpenAI',
   commandName: 'openai',
   defaultUrl: ({ gatewayOpenaiUrl }) => gatewayOpenaiUrl,
+  provider: 'openai',
   urlParameters: [],
   paths: openAiPaths,
   authenticate: bearerToken,

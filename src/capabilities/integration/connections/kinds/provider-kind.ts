@@ -11,6 +11,8 @@ export interface ProviderKind {
   readonly commandName: string;
   /** Returns the URL of connections that name none. Undefined if each has to name one. */
   readonly defaultUrl: ((deployment: ProviderUrls) => string) | undefined;
+  /** The provider of a URL whose host is not known (`known-hosts.ts`); null: any. */
+  readonly provider: string | null;
   /** The parameters that a base URL has, if it has any. */
   readonly urlParameters: readonly string[];
   /** The formats that it speaks, with the path of each below the base URL. */
