@@ -1,14 +1,14 @@
 /**
- * The number of requests to work on at the same time, by how busy the event loop is. While it has idle time, more of them at a
- * time finish more. If it is busy, they only make each of its turns longer, and with it every statement of every request.
+ * Limits concurrent requests by how busy the event loop is. While the loop has idle time, more concurrent requests finish more
+ * work. On a busy loop they only lengthen each turn, and with it every statement of every request.
  */
 import { performance } from 'node:perf_hooks';
 
-/** Enough to keep a busy event loop busy. */
+/** The lower bound is high enough to keep a busy event loop busy. */
 const limitMin = 4;
 const checkEveryMs = 20;
 const busyFrom = 0.9;
-/** Part of the limit that remains after a check that found the event loop busy. */
+/** Factor by which a check lowers the limit when the event loop is busy. */
 const remainingPart = 0.75;
 
 export class BusyLoopLimit {

@@ -1,6 +1,6 @@
 /**
- * Returns JSON with sorted keys and without white space: equal values have equal texts. Used for
- * hash chains and request fingerprints.
+ * Returns JSON with sorted keys and without white space, so that equal values have equal texts. Used for hash chains and request
+ * fingerprints.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) {

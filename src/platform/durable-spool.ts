@@ -1,14 +1,13 @@
 /**
- * A spool of lines in a directory that survives the process: a line is on disk before `append` resolves, and synced unless that is
- * left to the operating system. Lines are written to segment files in groups. A segment is deleted once all of its lines were
- * released.
+ * A spool of lines in a directory, which survives the process. A line is on disk before `append` resolves. It is also synced,
+ * unless that is left to the operating system. Lines are written to segment files in groups. A segment is deleted once all of its
+ * lines were released.
  *
- * Several processes may share the directory. Each writes to its own segments, whose names identify the process. Segments of
- * a process that has ended are taken over by renaming them. A process in another container or on another host cannot be
- * looked up, so its segments are taken over once they have not been written to for a minute. That is safe even if it is
- * alive: the new owner renames before it reads, and the old owner checks after each write that the file is still at its
- * path. Otherwise the old owner writes the same lines again, to a new segment. So a line may be read twice, and is never
- * lost. Readers must therefore be idempotent.
+ * Several processes may share the directory. Each writes to its own segments, whose names identify the process. Segments of an
+ * ended process are taken over by renaming them. A process in another container or on another host cannot be looked up, so its
+ * segments are taken over once they have not been written to for a minute. That is safe even if it is alive: the new owner renames
+ * a file before it reads it, and the old owner checks after each write that the file is still at its path. If it is not, the old
+ * owner writes the same lines to a new segment. So a line may be read twice, but is never lost, and readers must be idempotent.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { statSync, writeSync } from 'node:fs';
@@ -28,11 +27,11 @@ import type { Durability } from './files/durable-files.ts';
 import { processRealm, processStart } from './process-identity.ts';
 import { ServiceUnavailable } from './service-unavailable.ts';
 
-/** A file of the spool; opaque to callers, who release its lines. */
+/** A file of the spool. Callers only use it to release its lines. */
 export interface Segment {
   path: string;
   bytes: number;
-  /** Lines that were not released yet. */
+  /** Number of lines that were not released yet. */
   lines: number;
 }
 
@@ -47,7 +46,7 @@ export interface SpooledLine {
 }
 
 export interface DurableSpoolOptions {
-  /** Default: `sync`. With `os` a line survives the end of the process, but not always a power cut. */
+  /** Default: `sync`. With `os` a line survives the end of the process, but may be lost in a power cut. */
   readonly durability?: Durability;
   readonly segmentBytesMax?: number;
 }
@@ -63,7 +62,10 @@ const idleMs = 60_000;
 const extension = '.spool';
 const rejectedFile = 'rejected.ndjson';
 const noOwner = 'none';
-/** A segment that was taken over while it was written to is replaced; this happens at most once in practice. */
+/**
+ * Maximum attempts to write lines. An attempt is repeated if its segment was taken over during the write, which happens once at
+ * most in practice.
+ */
 const writeAttempts = 3;
 
 export class DurableSpool {
@@ -87,7 +89,10 @@ export class DurableSpool {
     this.#segmentBytesMax = segmentBytesMax;
   }
 
-  /** Appends a line without line breaks. Resolves once it is durable; rejects with `ServiceUnavailable` if it is not. */
+  /**
+   * Appends a line, which must not contain line breaks. Resolves once the line is durable; rejects with `ServiceUnavailable` if it
+   * cannot be made durable.
+   */
   append(text: string): Promise<Segment> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ text, resolve, reject });
@@ -95,13 +100,13 @@ export class DurableSpool {
     });
   }
 
-  /** Releases lines of a segment. The file is deleted with its last line. */
+  /** Releases lines of a segment. The file is deleted when its last line is released. */
   async release(segment: Segment, lines = 1): Promise<void> {
     segment.lines -= lines;
     if (segment.lines === 0 && segment !== this.#current) {
       await this.#remove(segment);
     } else if (segment.lines === 0 && this.#flushing === undefined) {
-      // Without syncs lines come and go often, and a new file would cost more than they do.
+      // Without syncs, lines are appended and released often, and a new file would cost more than a line.
       this.#flushing = this.#durability === 'os' ? this.#emptyCurrent() : this.#retireCurrent();
       await this.#flushing;
       await this.#writeQueue();
@@ -109,8 +114,8 @@ export class DurableSpool {
   }
 
   /**
-   * Takes over segments of processes that have ended, up to this size in total, and returns their lines. An incomplete last
-   * line is dropped: it was never acknowledged.
+   * Takes over segments of ended processes, up to this size in total, and returns their lines. An incomplete last line is dropped,
+   * because it was never acknowledged.
    */
   async takeOver(roomBytes: number): Promise<SpooledLine[]> {
     const lines: SpooledLine[] = [];
@@ -137,7 +142,7 @@ export class DurableSpool {
     }
   }
 
-  /** Waits for lines being written. The next process takes over the remaining segments at once. */
+  /** Waits for lines that are being written. The next process can take over the remaining segments immediately. */
   async close(): Promise<void> {
     await this.#flushing;
     await this.#retireCurrent();
@@ -160,7 +165,7 @@ export class DurableSpool {
   }
 
   async #flush(): Promise<void> {
-    // Lines of the same turn of the event loop are written together, and so are those that arrive during a write.
+    // Lines of the same turn of the event loop are written together, as are lines that arrive during a write.
     await new Promise((resolve) => setImmediate(resolve));
     await this.#writeQueue();
   }
@@ -193,12 +198,12 @@ export class DurableSpool {
           await writeFully(segment.file, bytes, segment.bytes);
           await segment.file.datasync();
         } else {
-          // Copies to the page cache, in less time than a thread of the pool needs to start.
+          // Synchronous: copying to the page cache takes less time than starting a thread of the pool.
           writeFullySync(segment.file.fd, bytes, segment.bytes);
         }
         inPlace = isInPlace(segment);
       } catch (error) {
-        // Removes a partial line. The file is not used again: after a failed sync its state on disk is unknown.
+        // Removes a partial line. The file is not used any more, because its state on disk is unknown after a failed sync.
         await segment.file.truncate(segment.bytes).catch(() => undefined);
         await this.#retireCurrent();
         throw error;
@@ -231,7 +236,7 @@ export class DurableSpool {
     return { path, file, inode, bytes: 0, lines: 0 };
   }
 
-  /** Stops writing to the current segment; deletes it if all of its lines were released. */
+  /** Stops writing to the current segment. Deletes it if all of its lines were released. */
   async #retireCurrent(): Promise<void> {
     const segment = this.#current;
     this.#current = undefined;
@@ -243,7 +248,7 @@ export class DurableSpool {
     }
   }
 
-  /** A file that cannot be deleted is read again later, by readers that have seen its lines. */
+  /** Deletes a segment. If that fails, a later process reads its lines again, which readers tolerate. */
   async #remove(segment: Segment): Promise<void> {
     this.#unreleased.delete(segment);
     await rm(segment.path, { force: true }).catch(() => undefined);
@@ -254,7 +259,7 @@ export class DurableSpool {
     try {
       await rename(path, segment.path);
     } catch (error) {
-      // Another process was faster.
+      // Another process has taken over the segment first.
       ignoreMissing(error);
       return [];
     }
@@ -323,7 +328,7 @@ function isInPlace({ path, inode }: OpenSegment): boolean {
   return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino === inode;
 }
 
-/** A new file survives a power cut only once the entry in its directory is synced. */
+/** Syncs a directory. A new file only survives a power cut once its directory entry is synced. */
 async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r');
   try {

@@ -1,7 +1,7 @@
 /**
- * Logs a failure that repeats, such as that of a job while the database is unavailable: the first one at once, then a summary with
- * their number once a minute, and one line when it has ended. A failure of another kind is logged at once, too, and at level debug
- * every one.
+ * Logs a repeated failure, such as that of a job while the database is unavailable. The first failure is logged immediately, then a
+ * summary with their number once a minute, and one line when a success ends them. A failure of another kind is also logged
+ * immediately. At level debug, every failure is logged.
  */
 import { performance } from 'node:perf_hooks';
 import type { Log } from './log.ts';
@@ -9,7 +9,7 @@ import { ServiceUnavailable } from './service-unavailable.ts';
 
 export interface FailureLogOptions {
   readonly log: Log;
-  /** Fields of every line that name the failing part, such as the id of a job. */
+  /** Fields of every line. They name the failing part, such as the id of a job. */
   readonly fields: object;
   readonly messages: {
     readonly failed: string;
@@ -20,7 +20,7 @@ export interface FailureLogOptions {
 }
 
 export interface FailureLog {
-  /** `fields` are added to a line that quotes this failure, such as a trace id. */
+  /** Counts a failure. `fields` are added to the line that logs it, such as a trace id. */
   failed(error: unknown, fields?: object): void;
   succeeded(): void;
 }
@@ -64,7 +64,7 @@ export function createFailureLog(options: FailureLogOptions): FailureLog {
   };
 }
 
-/** Not the message, which may quote something that differs each time. */
+/** Returns the kind of an error. The message is not used, because it may be different each time. */
 function kindOf(error: unknown): string {
   if (error instanceof ServiceUnavailable) {
     return 'unavailable';

@@ -1,10 +1,10 @@
 /**
- * Limits concurrent work of tenants, and lets them take turns (`TurnOrder`): a tenant with little work overtakes those with
- * much. The work in progress and the places of waiting work are shared fairly (`FairShare`). If all places are taken, the
- * tenant with the longest queue gives one up, so that only tenants with much work are rejected.
+ * Limits the concurrent work of tenants, and lets tenants take turns (`TurnOrder`), so that a tenant with little work overtakes
+ * those with much. Running work and places for waiting work are shared fairly (`FairShare`). If all places are taken, the tenant
+ * with the longest queue loses its newest one, so that only tenants with much work are rejected.
  *
- * Work of the service itself, which belongs to no tenant and may serve many of them at once, waits while it has had more time
- * than the tenants, so that each side gets half of the time if both have enough to do.
+ * Work of the service itself belongs to no tenant and may serve many of them. It waits while it has used more time than the
+ * tenants. So each side gets half of the time if both have enough work.
  */
 import { performance } from 'node:perf_hooks';
 import { FairShare } from './fair-share.ts';
@@ -12,12 +12,15 @@ import { OverCapacity } from './service-unavailable.ts';
 import { TurnOrder } from './turn-order.ts';
 
 export interface FairQueueOptions {
-  /** Name of what the work waits for, for error messages. */
+  /** Name of the resource that the work waits for, for error messages. */
   readonly resource: string;
   readonly concurrency: number;
   readonly waitingMax: number;
   readonly waitMsMax: number;
-  /** Returns how many may run at present, if that is less. Work that lasts long does not count: it waits for something else. */
+  /**
+   * Returns the current maximum of concurrent work, if it is lower than `concurrency`. Long work does not count, because it mostly
+   * waits.
+   */
   limit?(): number;
   /** Default: the clock of this process. */
   nowMs?(): number;
@@ -28,11 +31,11 @@ interface Waiter {
   reject(error: Error): void;
 }
 
-/** The tenant of work of the service itself. */
+/** Stands for the service itself among the tenants. */
 const service = '';
-/** Maximum time that either side can be ahead of the other: what was used long ago does not count. */
+/** Maximum time that either side can be ahead of the other, so that old usage does not count. */
 const aheadMsMax = 50;
-/** Time after which work does not count against the present limit. */
+/** Time after which work counts as long: it no longer counts against `limit`. */
 const longMs = 50;
 
 export class FairQueue {
@@ -43,9 +46,9 @@ export class FairQueue {
   readonly #waiting = new Map<string, Set<Waiter>>();
   readonly #order = new TurnOrder();
   readonly #nowMs: () => number;
-  /** Running work that lasts long. */
+  /** Number of long work items that are running. */
   #long = 0;
-  /** Time that the work of the service took beyond that of the tenants. */
+  /** Time by which the work of the service is ahead of that of the tenants. */
   #serviceAheadMs = 0;
 
   constructor(options: FairQueueOptions) {
@@ -64,7 +67,7 @@ export class FairQueue {
     return this.#running.used;
   }
 
-  /** `tenant` is undefined for work of the service itself. */
+  /** Runs the work when it is its turn. `tenant` is undefined for work of the service itself. */
   async run<Result>(tenant: string = service, work: () => Promise<Result>): Promise<Result> {
     if (this.#waiting.has(tenant) || this.#isAtLimit() || !this.#hasRoom(tenant)) {
       await this.#wait(tenant);
@@ -83,7 +86,7 @@ export class FairQueue {
     }
   }
 
-  /** Returns a function to call at the end of the work. */
+  /** Starts to watch whether the work becomes long. Returns a function that must be called at the end of the work. */
   #countIfLong(): (() => void) | undefined {
     if (this.#options.limit === undefined) {
       return undefined;
@@ -146,7 +149,7 @@ export class FairQueue {
     });
   }
 
-  /** Rejects the newest work of the tenant with the longest queue, unless that of `tenant` is as long. */
+  /** Frees a place: rejects the newest work of the tenant with the longest queue, unless the queue of `tenant` is as long. */
   #takePlaceOfLongest(tenant: string, message: string): boolean {
     let longest = tenant;
     let length = this.#places.usedBy(tenant) + 1;

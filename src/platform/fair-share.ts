@@ -1,17 +1,15 @@
 /**
- * A bounded pool that tenants share, such as the places of a queue or the bytes of a buffer. Any tenant may use the
- * first nine tenths. The last tenth is reserved for tenants that use less than their share, so one tenant alone
- * cannot fill the pool and shut out the others.
- *
- * The share is a tenth of the reserve, and less if more than ten tenants use the pool, so that the shares of all of
- * them fit into the reserve.
+ * A bounded pool that tenants share, such as the places of a queue or the bytes of a buffer. Any tenant may use the first nine
+ * tenths. The last tenth is reserved for tenants that use less than their share, so that one tenant cannot fill the pool and shut
+ * out the others. The share is a tenth of the reserve. If more than ten tenants use the pool, it is smaller, so that all shares fit
+ * into the reserve.
  */
 
 export interface FairShareOptions {
   readonly capacity: number;
-  /** Maximum for one tenant, even if the pool is empty otherwise. Default: no maximum of its own. */
+  /** Maximum for one tenant, even if the pool is empty otherwise. Default: none. */
   readonly perTenantMax?: number;
-  /** Maximum share of a tenant in the reserve, if a tenth of the reserve is too small for one unit of work. */
+  /** Maximum share of a tenant in the reserve. Set if a tenth of the reserve is too small for one unit of work. */
   readonly shareMax?: number;
 }
 
@@ -44,7 +42,7 @@ export class FairShare {
     return this.#usedBy.get(tenant) ?? 0;
   }
 
-  /** Takes the amount if the tenant may have it. Returns false, and takes nothing, otherwise. */
+  /** Takes the amount and returns true if the tenant may have it. Returns false otherwise. */
   tryTake(tenant: string, amount = 1): boolean {
     const hasRoom = this.hasRoom(tenant, amount);
     if (hasRoom) {
@@ -62,7 +60,7 @@ export class FairShare {
     return used <= this.#common || own + amount <= this.#share(own === 0);
   }
 
-  /** Takes the amount in any case: for what exists already and must be counted. */
+  /** Takes the amount unconditionally, for things that exist already and must be counted. */
   take(tenant: string, amount = 1): void {
     this.#used += amount;
     this.#usedBy.set(tenant, this.usedBy(tenant) + amount);
@@ -81,7 +79,7 @@ export class FairShare {
     }
   }
 
-  /** Releases everything: for buffers that are emptied at once. */
+  /** Releases everything, for buffers that are emptied as a whole. */
   clear(): void {
     this.#used = 0;
     this.#usedBy.clear();

@@ -1,6 +1,6 @@
 /**
- * Ids are `<prefix>_` and 26 characters of Crockford's base 32: 48 bits of milliseconds, then 80 random bits. They sort
- * by creation time, in the database and as text.
+ * Ids are `<prefix>_` and 26 characters of Crockford's base 32: 48 bits of milliseconds, then 80 random bits. They sort by creation
+ * time, both in the database and as text.
  */
 import { randomFillSync } from 'node:crypto';
 import type { IdPrefix } from '../contract/id-prefixes.ts';
@@ -15,7 +15,7 @@ export interface Ids {
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const randomBytesPerId = 10;
 
-/** Random bytes, generated in blocks because a system call for each id is slow. */
+/** Random bytes. They are generated in blocks, because a system call for each id is slow. */
 const pool = Buffer.alloc(randomBytesPerId * 400);
 let used = pool.length;
 
@@ -32,10 +32,10 @@ export function createIds(
   clock: Clock | SharedClock,
   random: (size: number) => Uint8Array = pooledBytes,
 ): Ids {
-  // Overwritten for each id and converted to a string in one step: a concatenated string would be kept in pieces, and
-  // there may be hundreds of thousands of ids in memory.
+  // Overwritten for each id and converted to a string in one step. A concatenated string would stay in pieces, and hundreds of
+  // thousands of ids may be in memory.
   const text = Buffer.alloc(prefixCharacters + timeCharacters + randomCharacters);
-  // Many ids are created in the same millisecond, so the time is written only when it changes.
+  // Many ids are created in the same millisecond, so the time is only written when it changes.
   let lastMs = Number.NaN;
   return {
     agreed: (databaseNow) => ('agreed' in clock ? clock.agreed(databaseNow) : databaseNow),
@@ -55,7 +55,7 @@ export function createIds(
   };
 }
 
-/** Three letters and the underscore. */
+/** Three letters and an underscore. */
 const prefixCharacters = 4;
 const timeCharacters = 10;
 /** Number of characters for 80 bits: every 5 bytes become 8 characters. */
@@ -92,7 +92,7 @@ function writeBase32(text: Buffer, start: number, bytes: Uint8Array): void {
   }
 }
 
-/** Encodes bytes as the random part of an id is encoded. Their number must be a multiple of five. */
+/** Encodes bytes like the random part of an id. Their number must be a multiple of five. */
 export function base32(bytes: Uint8Array): string {
   const text = Buffer.alloc((bytes.length / 5) * 8);
   writeBase32(text, 0, bytes);

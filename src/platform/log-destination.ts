@@ -1,9 +1,7 @@
 /**
  * Writes log lines to a file descriptor. Lines are written in the background, so that a slow reader does not slow down requests,
- * and in batches, since each write wakes a thread. Buffered lines are written when the process exits.
- *
- * Logging never ends the process and never blocks it: lines that cannot be written (a full disk, a closed pipe, a reader that
- * does not keep up) are dropped and counted.
+ * and in batches, because each write wakes a thread. Buffered lines are written when the process exits. Logging never ends or
+ * blocks the process: lines that cannot be written (a full disk, a closed pipe, a slow reader) are dropped and counted.
  */
 import { write, writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
@@ -11,11 +9,11 @@ import { Counter, type Registry } from 'prom-client';
 
 const flushCharacters = 65_536;
 const flushEveryMs = 50;
-/** Buffer for a slow reader. About a minute of a busy service. */
+/** Maximum size of the buffer for a slow reader: about a minute of a busy service. */
 const bufferedCharactersMax = 64 * 1_048_576;
-/** Pause before a write that would block is tried again: the reader of a pipe is behind. */
+/** Pause before retrying a write that would block, because the reader of the pipe is slow. */
 const retryAfterMs = 20;
-/** Time that a slow reader has to take the last lines when the process exits. */
+/** Time that a slow reader has for the last lines when the process exits. */
 const exitMsMax = 1_000;
 
 let droppedLines = 0;
@@ -35,7 +33,7 @@ export function registerLogMetrics(registry: Registry): void {
 
 export function createLogDestination(descriptor = 1): DestinationStream {
   let buffered = '';
-  /** The bytes that are being written; empty: none. */
+  /** The bytes that are being written; empty if there are none. */
   let writing: Buffer = Buffer.alloc(0);
   let isInFlight = false;
   let due: NodeJS.Timeout | undefined;
@@ -72,7 +70,7 @@ export function createLogDestination(descriptor = 1): DestinationStream {
     });
   }
 
-  /** At the exit of the process, which waits for a write in flight. */
+  /** Writes all remaining lines synchronously when the process exits. */
   function writeNow(): void {
     const rest = Buffer.concat([isInFlight ? Buffer.alloc(0) : writing, Buffer.from(buffered)]);
     const deadlineMs = Date.now() + exitMsMax;

@@ -18,8 +18,8 @@ export function createLog(level: string, destination: DestinationStream = create
 }
 
 /**
- * The stacks of an outage say nothing: the same places wait for the database each time, and with the stacks of the causes a line has about two
- * kilobytes. The message includes the messages of the causes.
+ * Serializes an error. Errors of an outage lose their stacks: they always show the same places, and with the stacks of its causes a
+ * line has about two kilobytes. The message includes the messages of the causes.
  */
 function withoutExpectedStacks(error: Error): object {
   const serialized = stdSerializers.err(error);
@@ -30,7 +30,7 @@ function withoutExpectedStacks(error: Error): object {
   return { type, message, ...(code(error) !== undefined && { code: code(error) }) };
 }
 
-/** Errors of a dependency that is unavailable, also those of the network below. */
+/** Returns true for errors of an unavailable dependency, including network errors. */
 function isExpected(error: unknown): boolean {
   return (
     error instanceof ServiceUnavailable ||

@@ -1,9 +1,12 @@
-/** Tells processes apart, also those that have the same id: in a container it is always 1. */
+/** Distinguishes processes, even those with the same id: in a container it is always 1. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** Identifies the time since the machine was started, also inside containers; undefined on systems without such an id. */
+/**
+ * Returns an id of the time since the machine was started, which is the same inside containers; undefined on systems without such
+ * an id.
+ */
 export function bootId(): string | undefined {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -12,7 +15,7 @@ export function bootId(): string | undefined {
   }
 }
 
-/** The realm in which a process id is unique: this boot of this host, and this container. */
+/** Returns the realm in which a process id is unique: this boot of this host, and this container. */
 export function processRealm(): string {
   const boot = bootId();
   try {
@@ -22,11 +25,11 @@ export function processRealm(): string {
   }
 }
 
-/** Distinguishes processes with the same id by their start; undefined if there is no such process. */
+/** Returns the start of a process, which distinguishes it from others with the same id; undefined if there is no such process. */
 export function processStart(pid: number): string | undefined {
   try {
-    // The second field, the command's name, may contain spaces and parentheses. Of the fields after it the first is the
-    // state and the twentieth the start time. A zombie has exited.
+    // The second field is the command's name, which may contain spaces and parentheses. After it, the first field is the state and
+    // the twentieth the start time. A zombie has exited.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' ? undefined : fields[19];
@@ -35,7 +38,7 @@ export function processStart(pid: number): string | undefined {
   }
 }
 
-/** For systems without `/proc`. */
+/** Returns the start of a process on systems without `/proc`. */
 function processStartByPs(pid: number): string | undefined {
   try {
     return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim();

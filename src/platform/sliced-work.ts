@@ -1,6 +1,7 @@
 /**
- * Runs long computations in slices, between which the event loop does all other work, and lets tenants take turns (`TurnOrder`): a tenant with
- * little work overtakes those with much. A computation is a generator that yields after each piece of a fraction of a millisecond.
+ * Runs long computations in slices. The event loop does all other work between them, and tenants take turns (`TurnOrder`), so that
+ * a tenant with little work overtakes those with much. A computation is a generator that yields after each piece, which takes a
+ * fraction of a millisecond.
  */
 import { performance } from 'node:perf_hooks';
 import { TurnOrder } from './turn-order.ts';
@@ -8,7 +9,7 @@ import { TurnOrder } from './turn-order.ts';
 export type Sliced<Result> = Generator<void, Result, void>;
 
 interface Waiting {
-  /** Works until the time of the turn is used up. Returns true at the end of the computation. */
+  /** Works until the time of the current turn is used up. Returns true at the end of the computation. */
   advance(): boolean;
 }
 
@@ -26,7 +27,7 @@ export class SlicedWork {
     this.#nowMs = nowMs;
   }
 
-  /** Returns the result at once if nothing else waits and the work is short. */
+  /** Runs the computation. Returns its result synchronously if nothing else waits and the work is short. */
   run<Result>(tenant: string, work: Sliced<Result>): Result | Promise<Result> {
     this.#schedule();
     if (this.#waiting.size === 0 && this.#usedMs < turnMs) {
@@ -96,7 +97,7 @@ export class SlicedWork {
     }
   };
 
-  /** The computations of one tenant take turns too. */
+  /** Advances the computation whose turn it is. Computations of one tenant take turns too. */
   #advanceFirst(): void {
     const tenant = this.#order.first(this.#waiting.keys()) as string;
     const queue = this.#waiting.get(tenant) as Waiting[];
@@ -110,7 +111,7 @@ export class SlicedWork {
   }
 }
 
-/** Runs a short computation to its end. */
+/** Runs a short computation to its end in one step. */
 export function completed<Result>(work: Sliced<Result>): Result {
   for (;;) {
     const step = work.next();

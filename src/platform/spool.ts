@@ -1,6 +1,6 @@
 /**
- * Spools lines to a temporary file while they are produced, and reads them back as they can be sent. The file is unlinked as
- * soon as it is open: no other process can open it, and it is freed with its process, however that ends.
+ * Spools lines to a temporary file while they are produced, and reads them back while they are sent. The file is unlinked as soon
+ * as it is open. So no other process can open it, and it is freed when its process ends.
  */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceUnavailable } from './service-unavailable.ts';
 
-/** Size of a read. Small, because processing one block blocks the event loop. */
+/** Size of a read. It is small, because processing a block blocks the event loop. */
 const blockBytes = 4_096;
 
 export class Spool {
@@ -35,7 +35,7 @@ export class Spool {
   async append(lines: readonly string[]): Promise<void> {
     if (lines.length > 0) {
       const bytes = Buffer.from(`${lines.join('\n')}\n`);
-      // A nearly full disk accepts a part of the bytes and fails the next write.
+      // Repeated, because a nearly full disk accepts a part of the bytes and only fails the next write.
       for (let written = 0; written < bytes.length; ) {
         const { bytesWritten } = await onDisk(() => this.#file.write(bytes, written, null, this.#bytes));
         written += bytesWritten;
@@ -73,7 +73,7 @@ export class Spool {
   }
 }
 
-/** A disk that is full or cannot be written to makes the request fail as temporarily unavailable. */
+/** Reports a disk that is full or not writable as `ServiceUnavailable`, so that the request can be retried. */
 async function onDisk<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -1,17 +1,17 @@
 /**
- * The order in which tenants take turns: start-time fair queueing. Each tenant has a virtual time, the number of its turns so
- * far, and the tenant with the lowest one is next. A tenant that was absent keeps its place, up to `credit` turns behind the
- * others: with little work it is ahead of tenants with much, and after a long absence it can overtake them only that often, so
- * that none of them starves.
+ * The order in which tenants take turns: start-time fair queueing. Each tenant has a virtual time, the number of its turns so far,
+ * and the tenant with the lowest one is next. A tenant that was absent keeps its virtual time, but counts as at most `credit` turns
+ * behind. So with little work it overtakes tenants with much, but after a long absence only `credit` times, so that no tenant
+ * starves.
  */
 const creditTurns = 16;
-/** Virtual times that are kept before outdated ones are removed. */
+/** Minimum number of virtual times that are kept before outdated ones are removed. */
 const keptMin = 1_000;
 
 export class TurnOrder {
   readonly #credit: number;
   readonly #times = new Map<string, number>();
-  /** Virtual time of the turn that was taken last, apart from those of tenants that were behind. */
+  /** Highest virtual time of the turns that were taken. */
   #now = 0;
   #keptMax = keptMin;
 
@@ -19,12 +19,12 @@ export class TurnOrder {
     this.#credit = credit;
   }
 
-  /** Number of tenants that are remembered. */
+  /** Number of tenants with a virtual time. */
   get size(): number {
     return this.#times.size;
   }
 
-  /** Returns the tenant whose turn is next; the first one if several are equal. */
+  /** Returns the tenant with the next turn; the first one of several equal ones. */
   first(tenants: Iterable<string>): string | undefined {
     let first: string | undefined;
     let lowest = Number.POSITIVE_INFINITY;
@@ -43,7 +43,7 @@ export class TurnOrder {
     return [...tenants].sort((a, b) => this.#timeOf(a) - this.#timeOf(b));
   }
 
-  /** Counts turns that a tenant has taken. */
+  /** Counts turns of a tenant. */
   count(tenant: string, turns = 1): void {
     const time = this.#timeOf(tenant);
     this.#now = Math.max(this.#now, time);
@@ -53,7 +53,7 @@ export class TurnOrder {
     }
   }
 
-  /** Forgets all turns: while no tenant waits, their number does not matter. */
+  /** Resets all turns, because their number does not matter while no tenant waits. */
   clear(): void {
     this.#times.clear();
     this.#now = 0;
@@ -63,7 +63,7 @@ export class TurnOrder {
     return Math.max(this.#times.get(tenant) ?? Number.NEGATIVE_INFINITY, this.#now - this.#credit);
   }
 
-  /** Removes tenants that are as far behind as tenants without turns. */
+  /** Removes tenants that are so far behind that they count like new ones. */
   #removeOutdated(): void {
     for (const [tenant, time] of this.#times) {
       if (time <= this.#now - this.#credit) {

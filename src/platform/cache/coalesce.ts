@@ -1,7 +1,6 @@
 /**
- * Limits how often expensive work runs, regardless of the number of callers. All calls that are made during a round
- * share the next round. That round starts after these calls, so a caller never gets a result that is older than its
- * call.
+ * Limits how often expensive work runs, regardless of the number of callers. All calls during a round share the next round. That
+ * round starts after these calls, so no result is older than its call.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';

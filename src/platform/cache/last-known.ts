@@ -1,6 +1,6 @@
 /**
- * The last results of a lookup, returned while the database is unavailable: caches of database rows are bypassed then. Only for
- * calls that are allowed during an outage.
+ * Keeps the last results of a lookup, and returns them while the database is unavailable, when caches of database rows are
+ * bypassed. Only for calls that are allowed during an outage.
  */
 export interface LastKnownOptions<Args extends readonly unknown[]> {
   keyOf(...args: Args): string;

@@ -1,8 +1,7 @@
 /**
- * In-process caches of database rows, kept valid by change notifications.
- *
- * Every read checks that notifications are healthy: while one may have been missed, the cache is bypassed. The number of
- * entries is bounded; eviction is CLOCK (second chance), an approximation of LRU that costs a hit no more than one lookup.
+ * In-process caches of database rows, which change notifications keep valid. Every read checks that notifications are healthy: if
+ * one may have been missed, the cache is bypassed. The number of entries is bounded. Eviction is CLOCK (second chance), an
+ * approximation of LRU in which a hit costs a single lookup.
  */
 import type { Database } from '../db/database.ts';
 
@@ -16,17 +15,17 @@ export interface NotifiedMapOptions {
 
 interface Entry<Value> {
   readonly value: Value;
-  /** True if the entry was read since it was inserted or last considered for eviction. */
+  /** True if the entry was read after it was inserted or last considered for eviction. */
   used: boolean;
 }
 
 /**
- * Maximum number of used entries that an eviction skips. It then evicts the next entry even if that is used, which
- * bounds its time.
+ * Maximum number of used entries that an eviction skips. It then evicts the next entry even if that one was used, which bounds the
+ * time of an eviction.
  */
 const secondChancesMax = 64;
 
-/** A cache whose owner loads the values and sets them. */
+/** A cache that does not load values itself: its owner sets them. */
 export class NotifiedMap<Value> {
   readonly #db: Database;
   readonly #maxEntries: number;
@@ -39,7 +38,7 @@ export class NotifiedMap<Value> {
     onChange(db, (key) => this.invalidate(key));
   }
 
-  /** Returns the cached value; undefined if there is none or notifications may have been missed. */
+  /** Returns the cached value. Returns undefined if there is none, or if notifications may have been missed. */
   peek(key: string): Value | undefined {
     if (!this.#db.notificationsHealthy()) {
       return undefined;
@@ -52,7 +51,7 @@ export class NotifiedMap<Value> {
     return entry.value;
   }
 
-  /** The caller must know that the value has not changed since it was read. Ignored while notifications may be missed. */
+  /** Sets a value. The caller must know that the value has not changed since it was read. Ignored while notifications may be missed. */
   set(key: string, value: Value): void {
     if (!this.#db.notificationsHealthy()) {
       return;
@@ -72,7 +71,7 @@ export class NotifiedMap<Value> {
     }
   }
 
-  /** Invalidates all entries that match; takes time proportional to the size of the cache. */
+  /** Invalidates all entries that match. Takes time proportional to the size of the cache. */
   invalidateWhere(matches: (value: Value, key: string) => boolean): void {
     for (const [key, { value }] of this.#entries) {
       if (matches(value, key)) {
@@ -96,24 +95,21 @@ export class NotifiedMap<Value> {
 }
 
 export interface NotifiedCacheOptions<Value> extends NotifiedMapOptions {
-  /** Undefined and null are returned, but not cached. */
+  /** Loads a value. Undefined and null are returned to the caller but not cached. */
   readonly load: (key: string) => Promise<Value>;
   /**
-   * If true, callers share loads in flight even while notifications may be missed. Only for values that are verified
-   * elsewhere: a shared load may then return a value that changed before the caller called.
+   * If true, callers share loads in flight even while notifications may be missed. A shared load may then return a value that
+   * changed before the call, so this is only for values that are verified elsewhere.
    */
   readonly shareLoadsWhenUnhealthy?: boolean;
 }
 
-/**
- * A cache that loads missing values. Callers share a load in flight, unless the key was invalidated since the load
- * began.
- */
+/** A cache that loads missing values. Callers share a load in flight, unless its key was invalidated after the load began. */
 export class NotifiedCache<Value> extends NotifiedMap<NonNullable<Value>> {
   readonly #db: Database;
   readonly #load: (key: string) => Promise<Value>;
   readonly #shareLoadsWhenUnhealthy: boolean;
-  /** Loads in flight whose key was not invalidated since they began. */
+  /** Loads in flight whose key was not invalidated after they began. */
   readonly #loading = new Map<string, Promise<Value>>();
 
   constructor(
@@ -126,7 +122,7 @@ export class NotifiedCache<Value> extends NotifiedMap<NonNullable<Value>> {
     this.#shareLoadsWhenUnhealthy = shareLoadsWhenUnhealthy;
   }
 
-  /** Returns the cached value itself; a promise if the value must be loaded. */
+  /** Returns the cached value synchronously; returns a promise if the value must be loaded. */
   get(key: string): Value | Promise<Value> {
     const cached = this.peek(key);
     if (cached !== undefined) {
@@ -147,7 +143,7 @@ export class NotifiedCache<Value> extends NotifiedMap<NonNullable<Value>> {
     }
   }
 
-  /** Also stops sharing and caching all loads in flight: their values are not known yet, so any of them may match. */
+  /** Also stops sharing and caching all loads in flight, because any of their unknown values may match. */
   override invalidateWhere(matches: (value: NonNullable<Value>, key: string) => boolean): void {
     super.invalidateWhere(matches);
     this.#loading.clear();
@@ -170,7 +166,7 @@ export class NotifiedCache<Value> extends NotifiedMap<NonNullable<Value>> {
     return load;
   }
 
-  /** Returns false if the key was invalidated since the load began. */
+  /** Returns false if the key was invalidated after the load began. */
   #endLoad(key: string, load: Promise<Value>): boolean {
     return this.#loading.get(key) === load && this.#loading.delete(key);
   }

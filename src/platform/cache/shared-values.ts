@@ -1,4 +1,4 @@
-/** Returns one object for equal values, so that very many records which have the same few of them need less memory. */
+/** Returns one object for equal values. It saves memory if many records have the same few values. */
 export class SharedValues<Value> {
   readonly #byName = new Map<string, Value>();
   readonly #max: number;
@@ -7,7 +7,7 @@ export class SharedValues<Value> {
     this.#max = max;
   }
 
-  /** Returns the value that was first given this name; `value` itself if there is none. */
+  /** Returns the first value that was stored under this name; stores and returns `value` if there is none. */
   shared(name: string, value: Value): Value {
     const there = this.#byName.get(name);
     if (there !== undefined) {
@@ -16,7 +16,7 @@ export class SharedValues<Value> {
     if (this.#byName.size >= this.#max) {
       this.#byName.clear();
     }
-    // A copy, because a string that was put together from parts keeps all of them in memory.
+    // Copies the name, because a string that was concatenated keeps all its parts in memory.
     this.#byName.set(JSON.parse(JSON.stringify(name)), value);
     return value;
   }

@@ -1,4 +1,4 @@
-/** Returns the time that all processes agree on: the database's, or that of the clock that a test has set. */
+/** Returns the time that all processes agree on: that of the database, or of the clock that a test has set. */
 import type { SharedClock } from '../time/clock.ts';
 import type { Queryable } from './database.ts';
 

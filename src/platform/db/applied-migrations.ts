@@ -1,6 +1,6 @@
 /**
- * The table of applied migrations. It stores the declaration of each, so that a build that does not have the file of a newer
- * migration can decide whether it works on the schema.
+ * The table of applied migrations. It stores the declaration of each, so that a build without the file of a newer migration can
+ * decide whether it works on the schema.
  */
 import { isNewer } from '../../kernel/versions.ts';
 import { changeChannel } from './change-channel.ts';
@@ -15,17 +15,20 @@ export interface AppliedMigration {
   readonly readable_from: string | null;
 }
 
-/** Names the applied migration. */
+/** Sends the name of the applied migration. */
 export const schemaChanged = changeChannel('schema');
 
-/** Advisory lock: an arbitrary number that only Purser's migrations use. */
+/** Advisory lock. The number is arbitrary, and only migrations of Purser use it. */
 const lockId = 7_077_370_601;
 
 export async function lockMigrations(tx: Queryable): Promise<void> {
   await tx.query('SELECT pg_advisory_xact_lock($1)', [lockId]);
 }
 
-/** Takes no lock if the table exists, so that a start does not wait for the migrations of another process. */
+/**
+ * Creates the table of migrations. Takes no lock if the table exists, so that a start does not wait for the migrations of another
+ * process.
+ */
 export async function createMigrationsTable(db: Database): Promise<void> {
   const columns = await db.query(
     `SELECT 1 AS one FROM pg_attribute
@@ -53,7 +56,7 @@ export async function createMigrationsTable(db: Database): Promise<void> {
   );
 }
 
-/** Returns an empty list for a database without the table. */
+/** Returns the applied migrations; none for a database without the table. */
 export async function findAppliedMigrations(db: Queryable): Promise<AppliedMigration[]> {
   const [table] = await db.query<{ name: string | null }>(
     `SELECT to_regclass('schema_migrations')::text AS name`,
@@ -64,7 +67,7 @@ export async function findAppliedMigrations(db: Queryable): Promise<AppliedMigra
 
 export async function appliedMigrations(db: Queryable): Promise<AppliedMigration[]> {
   return db.query<AppliedMigration>(
-    // The column is missing in a database that only builds before 0.1.0 have used.
+    // Databases that only builds before 0.1.0 have used lack the column.
     `SELECT version, name, checksum, to_jsonb(applied) ->> 'readable_from' AS readable_from
        FROM schema_migrations AS applied ORDER BY version`,
     [],
@@ -96,7 +99,7 @@ export class MigrationMismatch extends Error {
   }
 }
 
-/** Throws if a migration was changed after it was applied, or removed what this build needs. */
+/** Throws if a migration was changed after it was applied, or if a migration removed parts of the schema that this build needs. */
 export function requireReadable(
   applied: readonly AppliedMigration[],
   migrations: readonly Migration[],

@@ -1,23 +1,24 @@
 /**
- * Backfills: migrations that rewrite rows in batches while the service runs. The file has one statement that processes one
- * batch. Its parameter `$1` is the cursor, a text that is empty at first; it returns one row with `next_cursor`, null when no
- * row is left. Each batch is a short transaction that also stores the cursor, so that a backfill resumes where it was.
+ * Backfills: migrations that rewrite rows in batches while the service runs. The file has one statement, which processes one batch.
+ * Its parameter `$1` is the cursor, a text that is empty at first. It returns one row with `next_cursor`, which is null after the
+ * last batch. Each batch is a short transaction that also stores the cursor, so that an interrupted backfill resumes at its last
+ * batch.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { findAppliedMigrations, insertApplied, isApplied } from './applied-migrations.ts';
 import { type Database, isLockTimeout, type Transaction } from './database.ts';
 import type { Migration } from './migration-files.ts';
 
-/** Advisory lock: one process runs a batch at a time. */
+/** Advisory lock, so that only one process runs a batch at a time. */
 const lockId = 7_077_370_602;
-/** A batch that waits for a row gives up, and runs again later. */
+/** Maximum time that a batch waits for a row. After it, the batch is rolled back and runs again later. */
 const lockTimeoutMs = 500;
 
 const retryAfterMs = 250;
 
 type BatchResult = 'busy' | 'more' | 'done' | 'done before';
 
-/** Runs all batches that are left. Returns false if another process has finished the backfill. */
+/** Runs all remaining batches. Returns false if another process has finished the backfill. */
 export async function finishBackfill(db: Database, migration: Migration): Promise<boolean> {
   for (;;) {
     const result = await runBatch(db, migration, 'pg_advisory_xact_lock').catch(async (error: unknown) => {
@@ -50,7 +51,7 @@ async function runBatch(
   lock: 'pg_advisory_xact_lock' | 'pg_try_advisory_xact_lock',
 ): Promise<BatchResult> {
   return db.transaction(async (tx) => {
-    // `pg_advisory_xact_lock` returns void, which is not null.
+    // Only `false` means that the lock is taken: `pg_advisory_xact_lock` returns void, which is not null.
     const [locked] = await tx.query<{ locked: unknown }>(`SELECT ${lock}($1) AS locked`, [lockId]);
     if (locked?.locked === false) {
       return 'busy';

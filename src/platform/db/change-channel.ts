@@ -1,10 +1,10 @@
-/** Change notifications: every process receives them, once the transaction that sends them has committed. */
+/** Change notifications. Every process receives them once the transaction that sends them has committed. */
 import type { Database, NotificationListener, Transaction } from './database.ts';
 
 export interface ChangeChannel {
-  /** `changed` is the id of the org that changed, unless the channel says otherwise. */
+  /** `changed` is the id of the org that changed, unless the channel documents otherwise. */
   notify(tx: Transaction, changed: string): Promise<void>;
-  /** Calls the listener with each `changed`; null means that any of them may have changed. */
+  /** Calls the listener with each `changed`. Null means that anything may have changed. */
   on(db: Database, listener: NotificationListener): void;
 }
 

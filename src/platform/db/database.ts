@@ -18,7 +18,7 @@ export interface Queryable {
     sql: string,
     params?: readonly unknown[],
   ): Promise<Row[]>;
-  /** Inserts rows in a way that is specific to the engine, if it has one. Used by `insertMany`. */
+  /** Inserts rows in an engine-specific way. Missing if the engine has none. Used by `insertMany`. */
   insertRows?<Columns extends ColumnTypes>(
     table: string,
     columns: Columns,
@@ -27,76 +27,76 @@ export interface Queryable {
 }
 
 export interface TransactionStatements extends Queryable {
-  /** True on a Citus cluster: a statement with several inserts would need all of its workers. */
+  /** True on a Citus cluster, where one statement with several inserts would need all workers. */
   readonly isDistributed: boolean;
 }
 
 export interface Transaction extends TransactionStatements {
   /**
-   * For statements whose results are not needed. They are sent in order with all others, and not awaited before the end of the
-   * transaction. An error of one of them fails the transaction.
+   * Sends statements whose results are not needed. They are sent in order with all other statements, and only awaited at the end of
+   * the transaction. An error in one of them fails the transaction.
    */
   readonly unanswered: TransactionStatements;
-  /** Sends everything at once and resolves when the database has run it. Only on the embedded engine. */
+  /** Sends all statements and resolves when the database has run them. Only on the embedded engine. */
   executed?(): Promise<void>;
-  /** Notifies every listener in every process, once the transaction has committed and only if it does. */
+  /** Notifies every listener in every process after the transaction has committed. */
   notify(channel: string, payload: string): Promise<void>;
 }
 
-/** `null` means that notifications may have been missed: all caches must be invalidated. */
+/** `null` means that notifications may have been missed, so all caches must be invalidated. */
 export type NotificationListener = (payload: string | null) => void;
 
 export interface DatabaseStats {
   readonly connections: number;
   readonly idle: number;
   readonly waiting: number;
-  /** Time of the last response (`performance.now()`), if all statements wait for one connection. */
+  /** Time of the last response (`performance.now()`). Undefined if statements do not share one connection. */
   readonly answeredAtMs?: number | undefined;
-  /** Why change notifications are not healthy; undefined while they are. */
+  /** The reason why change notifications are not healthy; undefined while they are. */
   readonly notificationProblem?: string | undefined;
-  /** Why the database is not used although it can be reached; undefined while it is used. */
+  /** The reason why a reachable database is not used; undefined while it is used. */
   readonly refusal?: string | undefined;
-  /** Timeline of PostgreSQL: raised by every failover. */
+  /** PostgreSQL's timeline, which every failover increments. */
   readonly timeline?: number | undefined;
   /** Hosts that still accept writes on an older timeline. */
   readonly formerPrimaries?: readonly string[];
 }
 
 /**
- * Groups of tenants whose rows one statement may lock, and one transaction may change without a two-phase commit. On one PostgreSQL
- * all tenants are one group; on a Citus cluster those of a shard are.
+ * Groups of tenants. One statement may lock rows of one group, and one transaction may change them without a two-phase commit. On a
+ * single PostgreSQL server all tenants are one group; on a Citus cluster the tenants of one shard are.
  */
 export interface TenantGroups {
   /** True if all tenants are one group. */
   readonly isOne: boolean;
-  /** Returns the group of a tenant; undefined if it is not known yet, and then looks it up for the next call. */
+  /** Returns the group of a tenant. If it is not known yet, returns undefined and looks it up for the next call. */
   groupOf(tenantId: string): number | undefined;
-  /** Splits the items into those of each group. */
+  /** Splits the items by group. */
   split<Item>(items: readonly Item[], tenantOf: (item: Item) => string): Promise<Item[][]>;
 }
 
 export interface TransactionOptions {
-  /** Disables the statement timeout: for migrations, which may also wait for those of another process. */
+  /** Disables the statement timeout. For migrations, which may also wait for those of another process. */
   readonly patient?: boolean;
   /**
-   * The tenant whose turn the transaction takes on the embedded engine. Undefined: it is work of the service itself, or of several
-   * tenants.
+   * The tenant that takes a turn with this transaction on the embedded engine. Undefined for work of the service itself, and for
+   * work of several tenants.
    */
   readonly tenant?: string | undefined;
   /**
-   * Called on the embedded engine once COMMIT is sent. `start` starts the next transaction before the commit is known: the
-   * database runs it afterwards, whether or not the first one commits, and nothing in between. It must be called before the
+   * Called on the embedded engine once COMMIT is sent. `start` starts the next transaction before the commit is known. The database
+   * runs that transaction directly after the first one, whether or not the first one commits. `start` must be called before the
    * first transaction ends.
    */
   committing?(start: StartTransaction): void;
   /**
-   * True if the statements that `work` sends before it has a result change nothing. They are sent together with BEGIN, which saves
-   * a round trip.
+   * True if the statements that `work` sends before it gets a first result only read. They are sent together with BEGIN, which
+   * saves a round trip.
    */
   readonly readsFirst?: boolean;
   /**
-   * True if `work` only reads, and all its statements must see the state at the first of them. A Citus cluster does not support
-   * this: its workers always show a statement the state at the start of that statement.
+   * True if `work` only reads and all its statements must see the state at its first statement. A Citus cluster does not support
+   * this: its workers show each statement the state at that statement's start.
    */
   readonly snapshot?: boolean;
 }
@@ -109,24 +109,24 @@ export type StartTransaction = <Result>(
 export interface Database extends Queryable {
   readonly engine: 'embedded' | 'postgres';
   readonly tenantGroups: TenantGroups;
-  /** Commits when `work` resolves and rolls back when it throws. Deadlocks are retried, so `work` may run several times. */
+  /** Commits when `work` resolves and rolls back when it throws. `work` may run several times, because it is retried after deadlocks. */
   transaction<Result>(
     work: (tx: Transaction) => Promise<Result>,
     options?: TransactionOptions,
   ): Promise<Result>;
   listen(channel: string, listener: NotificationListener): void;
-  /** False while a notification may have been missed: caches must be bypassed. */
+  /** Returns false while a notification may have been missed: caches must be bypassed then. */
   notificationsHealthy(): boolean;
   stats(): DatabaseStats;
   close(): Promise<void>;
 }
 
-/** The database cannot answer now. It may be unknown whether the statement took effect. */
+/** The database is unavailable. It may be unknown whether the statement took effect. */
 export class DatabaseUnavailable extends ServiceUnavailable {
   override readonly name: string = 'DatabaseUnavailable';
 }
 
-/** The fields that both drivers add to an error that the database itself reported. */
+/** Fields that both drivers add to an error that the database reported. */
 interface ReportedError {
   readonly code: string;
   readonly constraint?: string;
@@ -140,25 +140,22 @@ export function isUniqueViolation(error: unknown, constraint: string): boolean {
   return isReported(error) && error.code === '23505' && violatedConstraint(error) === constraint;
 }
 
-/**
- * An error of a shard of a distributed table names the constraint in its message alone, with the number of the shard behind the
- * name.
- */
+/** Returns the violated constraint. The error of a shard has it only in the message, with the number of the shard after the name. */
 function violatedConstraint({ constraint, message }: Error & ReportedError): string | undefined {
   return constraint ?? /"([^"]+)_\d+"$/.exec(message)?.[1];
 }
 
-/** A number does not fit into its column, such as a sum of amounts beyond 64 bits. */
+/** Returns true if a number does not fit into its column, such as a sum of amounts beyond 64 bits. */
 export function isOutOfRange(error: unknown): boolean {
   return isReported(error) && error.code === '22003';
 }
 
-/** An earlier statement of the transaction failed, so all later ones fail too. */
+/** Returns true if a statement only failed because an earlier one of its transaction had failed. */
 export function isAborted(error: unknown): boolean {
   return isReported(error) && error.code === '25P02';
 }
 
-/** Serialization failures and deadlocks: the transaction was rolled back and can be retried. */
+/** Returns true for serialization failures and deadlocks, after which the transaction can be retried. */
 export function isRetryable(error: unknown): boolean {
   return isReported(error) && (error.code === '40001' || error.code === '40P01');
 }
@@ -167,18 +164,18 @@ export function isRetryable(error: unknown): boolean {
 export function sqlStateOf(error: unknown): string | undefined {
   const reported = error instanceof DatabaseUnavailable ? error.cause : error;
   const { code } = (reported ?? {}) as Partial<ReportedError>;
-  // Codes of Node, such as `EPERM`, have no digit.
+  // Error codes of Node, such as `EPERM`, contain no digit.
   return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
-/** A statement gave up waiting for a lock (`lock_timeout`). */
+/** Returns true if a statement waited too long for a lock (`lock_timeout`). */
 export function isLockTimeout(error: unknown): boolean {
   return sqlStateOf(error) === '55P03';
 }
 
 /**
- * True if the cause may be a schema that the statement was not written for: names and types that do not exist, or values that
- * are not allowed. Unique violations are expected results.
+ * Returns true if the cause may be a schema that the statement was not written for: unknown names and types, or rejected values.
+ * Unique violations do not count, because they are expected.
  */
 export function meansOtherSchema(error: unknown): boolean {
   return isReported(error) && /^(22|23|42)/.test(error.code) && error.code !== '23505';
@@ -202,14 +199,14 @@ const unavailableStates = new Set([
   '58030', // I/O error
 ]);
 
-/** True if an SQLSTATE means "not now" rather than "the statement is wrong". */
+/** Returns true if an SQLSTATE means that the database is unavailable, not that the statement is wrong. */
 export function stateMeansUnavailable(sqlState: string): boolean {
   return unavailableStates.has(sqlState) || sqlState.startsWith('08');
 }
 
 const transactionAttempts = 4;
 
-/** Retries a transaction, a few times at most, if the database rolled it back because of concurrent transactions. */
+/** Retries a transaction a few times if concurrent transactions made the database roll it back. */
 export async function retryTransaction<Result>(attempt: () => Promise<Result>): Promise<Result> {
   for (let left = transactionAttempts - 1; ; left -= 1) {
     try {
@@ -230,14 +227,14 @@ export async function retryTransaction<Result>(attempt: () => Promise<Result>): 
 export type RowOf<Columns extends ColumnTypes> = { readonly [Name in keyof Columns]: unknown };
 
 /**
- * Types whose values are sent as text and cast in the statement: `binaryArray` has no arrays of them. Also,
- * PostgreSQL's arrays of arrays must be rectangular.
+ * Types whose values are sent as text and cast in the statement, because `binaryArray` does not support them. An array of arrays
+ * would also have to be rectangular.
  */
 const castFromText = new Set<string>(['jsonb', 'text[]']);
 
 /**
- * Inserts any number of rows in one statement: with `insertRows` if the engine has it, else with one array per column,
- * so that the text does not grow with the number of rows and the limit of parameters does not apply.
+ * Inserts any number of rows in one statement. Uses `insertRows` if the engine has it. Otherwise it sends one array per column, so
+ * that the text does not grow with the number of rows and the maximum number of parameters does not apply.
  */
 export async function insertMany<Columns extends ColumnTypes>(
   db: Queryable,
@@ -254,7 +251,7 @@ export async function insertMany<Columns extends ColumnTypes>(
   }
   const named = Object.entries(columns);
   const names = named.map(([name]) => name).join(', ');
-  // `unnest` is in the select list: in FROM, each array would be copied once more before the first row is produced.
+  // `unnest` is in the select list, because in FROM each array would be copied once more before the first row.
   const values = named.map(([, type], index) => {
     const element = `unnest($${index + 1}::${arrayType(type)}[])`;
     return castFromText.has(type) ? `${element}::${type}` : element;
@@ -273,8 +270,8 @@ export async function insertMany<Columns extends ColumnTypes>(
 const itemsPerStatement = 1_000;
 
 /**
- * Inserts a row for each item, in batches: tens of thousands of items must not be in memory as items, as rows, as
- * arrays and as the database's copies of the arrays, all at the same time.
+ * Inserts a row for each item, in batches. Otherwise tens of thousands of items would be in memory four times: as items, as rows,
+ * as arrays, and as the database's copies of the arrays.
  */
 export async function insertEach<Columns extends ColumnTypes, Item>(
   db: Queryable,
@@ -288,10 +285,7 @@ export async function insertEach<Columns extends ColumnTypes, Item>(
   }
 }
 
-/**
- * Returns the connection for inserting the items. If there are several batches, each is awaited, so that not all of
- * them are in memory at once.
- */
+/** Returns the connection for inserting the items. Several batches are awaited one by one, so that they are not all in memory at once. */
 export function senderOf(tx: Transaction, items: readonly unknown[]): Queryable {
   return items.length <= itemsPerStatement ? tx.unanswered : tx;
 }

@@ -1,9 +1,9 @@
 /**
- * Forward-only migrations: numbered SQL files, each applied once, in order, in its own transaction. Any number of processes
- * may start at once: a lock lets one of them apply a migration while the others wait and then find it applied. A file that
- * changed after it was applied, or a schema that this build cannot read, stops the start.
+ * Forward-only migrations: numbered SQL files. Each is applied once, in order, in a separate transaction. Any number of processes
+ * may start at once: a lock lets one of them apply a migration, while the others wait and then find it applied. A start fails if an
+ * applied file was changed, or if this build cannot read the schema.
  *
- * A start applies what older builds can live with (expand) and what this build cannot do without. Everything else waits for
+ * A start applies the migrations that older builds tolerate (expand) and those that this build requires. All others wait for
  * `purser migrate --contract`, so that two versions can run side by side, and the older one can come back.
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -29,19 +29,19 @@ export { MigrationMismatch } from './applied-migrations.ts';
 export { type Migration, readMigrations } from './migration-files.ts';
 
 export interface MigrateOptions {
-  /** Version of the build that migrates. */
+  /** Version of the build that runs the migration. */
   readonly build: string;
-  /** Applies every pending migration, also those after which older builds no longer work. */
+  /** Applies every pending migration, including those that break older builds. */
   readonly contract?: boolean;
   /** Called before each pending migration. */
   onNext?(progress: MigrationProgress): void;
-  /** Pause before each further attempt to lock the tables of a migration. The last attempt is the one after the last pause. */
+  /** Pauses between the attempts to lock the tables of a migration. One more attempt follows the last pause. */
   readonly lockRetriesMs?: readonly number[];
 }
 
 export interface MigrationProgress {
   readonly migration: string;
-  /** Its position among the pending ones, from 1. */
+  /** Position among the pending migrations, starting at 1. */
   readonly position: number;
   readonly pending: number;
 }
@@ -51,10 +51,10 @@ export interface MigrationProgress {
  * migration, so this bounds how long it can stop the service.
  */
 const lockTimeoutMs = 500;
-/** About three minutes in total. */
+/** Adds up to about three minutes. */
 const usualLockRetriesMs = [250, 500, 1_000, 2_000, ...Array.from({ length: 35 }, () => 5_000)];
 
-/** Applies the pending migrations that are due. Returns those that this process applied. */
+/** Applies the migrations that are due. Returns those that this process applied. */
 export async function migrate(
   db: Database,
   migrations: readonly Migration[],
@@ -86,7 +86,7 @@ export interface PendingMigrations {
   readonly postponed: readonly Migration[];
 }
 
-/** Changes nothing. Throws if this build cannot read the schema. */
+/** Returns the pending migrations and changes nothing. Throws if this build cannot read the schema. */
 export async function pendingMigrations(
   db: Database,
   migrations: readonly Migration[],
@@ -99,7 +99,7 @@ export async function pendingMigrations(
   return { due, postponed: rest };
 }
 
-/** An empty database has no older builds to consider, so everything is due. */
+/** Returns the migrations to apply now. In an empty database everything is due, because there are no older builds. */
 function dueMigrations(
   migrations: readonly Migration[],
   applied: readonly { readonly version: number }[],
@@ -109,7 +109,8 @@ function dueMigrations(
   if (contract || applied.length === 0) {
     return missing;
   }
-  // A contract migration removes what the backfills before it have copied.
+  // Backfills before the last required contract migration are due too, because that migration removes the columns that they copy
+  // from.
   const lastContract = missing.findLast(
     (migration) => migration.phase === 'contract' && isRequired(migration, build),
   );
@@ -128,7 +129,7 @@ function pending(
   return migrations.filter(({ version }) => !done.has(version));
 }
 
-/** Returns false if another process has applied the migration. */
+/** Applies a migration. Returns false if another process has applied it. */
 async function applyOnce(
   db: Database,
   migration: Migration,

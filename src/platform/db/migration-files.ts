@@ -24,11 +24,11 @@ export interface Migration extends Declaration {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
-  /** Checksum of the SQL without the declaration, to which `required-from` is added in a later release. */
+  /** Checksum of the SQL without its declaration, because a later release may add `required-from` to that. */
   readonly checksum: string;
 }
 
-/** The relative path is the same from this file in `src` and from its place in `dist`. */
+/** The relative path is correct both from this file in `src` and from the bundle in `dist`. */
 const migrationsDirectory = new URL('../../../migrations/', import.meta.url);
 
 const fileName = /^\d{4}_\w+\.sql$/;
@@ -42,7 +42,7 @@ export async function readMigrations(directory: URL = migrationsDirectory): Prom
 
 const declarationLine = /^-- (phase|readable-from|required-from): *(.*)$/;
 
-/** Throws an error that names the file and the line to add. */
+/** Parses a migration. The errors name the file and the line to add. */
 export function parseMigration(name: string, text: string): Migration {
   const lines = text.split('\n');
   const end = lines.findIndex((line) => !declarationLine.test(line));
@@ -82,7 +82,7 @@ function parseDeclaration(name: string, declared: ReadonlyMap<string, string>): 
   return { phase, readableFrom, requiredFrom };
 }
 
-/** True if this build does not work without the migration, so that its start must apply it. */
+/** Returns true if this build does not work without the migration, so that its start must apply it. */
 export function isRequired({ phase, requiredFrom }: Declaration, build: string): boolean {
   return phase === 'expand' || (requiredFrom !== undefined && !isNewer(requiredFrom, build));
 }

@@ -1,18 +1,18 @@
 /**
- * Marks an embedded data directory whose content is being moved, or was moved, to PostgreSQL: it must not be opened again by
- * accident, since both would then be written to.
+ * Marks an embedded data directory whose content is being moved or was moved to PostgreSQL. It must not be opened again by
+ * accident, because both databases would then be written to.
  */
 import { readFileSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 export interface MovedMarker {
-  /** Identifies the move, so that it can continue after an interruption. */
+  /** Id of the move, so that an interrupted move can continue. */
   readonly id: string;
   readonly state: 'moving' | 'moved';
   /** The target without credentials, such as `db.internal:5432/purser`. */
   readonly to: string;
-  /** Version of the program: another one might read the directory in another order. */
+  /** Version of the program, because another version might read the directory in another order. */
   readonly version: string;
   readonly at: string;
 }

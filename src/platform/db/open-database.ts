@@ -1,4 +1,4 @@
-/** Opens the database that the settings select: PostgreSQL if there is a URL, else the embedded engine. */
+/** Opens the database that the settings select: PostgreSQL if there is a URL, otherwise the embedded engine. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Durability } from '../files/durable-files.ts';
@@ -23,7 +23,7 @@ export interface DatabaseSettings {
   readonly durability: Durability;
 }
 
-/** The newest timeline of PostgreSQL that was seen from this data directory. */
+/** Returns the path of the file with the newest PostgreSQL timeline that was seen from this data directory. */
 export function timelineFileOf({ dataDir }: Pick<DatabaseSettings, 'dataDir'>): string {
   return join(dataDir, 'database-timeline.json');
 }
@@ -31,7 +31,7 @@ export function timelineFileOf({ dataDir }: Pick<DatabaseSettings, 'dataDir'>): 
 /** PostgreSQL cannot be used. */
 export class DatabaseNotOpened extends Error {
   override readonly name = 'DatabaseNotOpened';
-  /** True if it may be possible later; false after a wrong password or for a database that does not exist. */
+  /** True if a later attempt may succeed; false after a wrong password or for a missing database. */
   readonly mayPass: boolean;
 
   constructor(cause: Error) {
@@ -83,7 +83,10 @@ async function openEmbedded({ dataDir, durability }: DatabaseSettings, log: Log)
   }
 }
 
-/** Holds without a database: it was lost, or a restore was interrupted. An empty database must not take its place. */
+/**
+ * Throws if there are holds without a database: the database was lost, or a restore was interrupted. An empty database must not
+ * replace it.
+ */
 function requireNoHolds(dataDir: string): void {
   const holds = join(dataDir, 'holds');
   if (existsSync(holds) && readdirSync(holds).length > 0) {

@@ -1,7 +1,7 @@
 /**
- * Protects a running process from a schema that it cannot read. Once another process has applied such a migration, every
- * access to the database fails as unavailable: requests get 503 and `/readyz` fails. Only on PostgreSQL, because the embedded
- * database belongs to one process.
+ * Protects a running process from a schema that it cannot read. After another process has applied such a migration, every access to
+ * the database fails as unavailable: requests get 503 and `/readyz` fails. Used on PostgreSQL only, because the embedded database
+ * belongs to one process.
  */
 import type { Log } from '../log.ts';
 import {
@@ -70,13 +70,14 @@ export function guardSchema(
       if (!meansOtherSchema(error)) {
         throw error;
       }
-      // The statement may have failed before the notification of the migration arrived.
+      // The statement may have failed because of a migration whose notification has not arrived yet.
       await check().catch(() => undefined);
       throw isReadable() ? error : unavailable(error);
     }
   }
 
-  // Also called with null after missed notifications. A failed query is repeated by the next one.
+  // The listener is also called with null after missed notifications. A failure is ignored, because the next failed query checks
+  // again.
   schemaChanged.on(db, () => void check().catch(() => undefined));
   return {
     check,

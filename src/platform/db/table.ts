@@ -1,6 +1,6 @@
 /**
- * The statements that most tables share: they insert, replace, delete or find one row by its key. Their texts are built once, when
- * the module is loaded. All other statements about a table are written out.
+ * The statements that most tables share: insert, replace, delete or find one row by its key. Their texts are built once, when the
+ * module is loaded. All other statements are written out by hand.
  */
 import type { Queryable } from './database.ts';
 
@@ -9,24 +9,24 @@ type NamesIn<List extends string> = List extends `${infer First},${infer Rest}`
   ? Trimmed<First> | NamesIn<Rest>
   : Trimmed<List>;
 
-/** Rejects a list that does not have exactly the expected names. The error of the compiler contains the names that differ. */
+/** Rejects a list that does not have exactly the expected names. The compiler error contains the names that differ. */
 type Exactly<Expected, Listed> = [Exclude<Expected, Listed>, Exclude<Listed, Expected>] extends [never, never]
   ? unknown
   : { readonly missing: Exclude<Expected, Listed>; readonly unknown: Exclude<Listed, Expected> };
 
 type Name<Row> = keyof Row & string;
 
-/** Values that both engines convert. All others are stored as JSON. */
+/** Types that both engines convert. All other values are stored as JSON. */
 type Converted =
   | (string | number | bigint | boolean | Date | Uint8Array | null)
   | readonly (string | number | bigint)[];
 type JsonName<Row> = { [Column in Name<Row>]: Row[Column] extends Converted ? never : Column }[Name<Row>];
 
 type Definition<Row, Columns extends string, Key, Json extends readonly string[]> = {
-  /** The names of all fields of a row, with commas. */
+  /** The names of all fields of a row, separated by commas. */
   readonly columns: Columns & Exactly<Name<Row>, NamesIn<Columns>>;
   readonly key: Key;
-  /** Restricts `find` and `lock`, such as to rows that are not deleted. */
+  /** SQL condition of `find` and `lock`, such as one that excludes deleted rows. */
   readonly where?: string;
   /** Columns that are stored as JSON. */
   readonly json?: Json;
@@ -37,7 +37,7 @@ type Definition<Row, Columns extends string, Key, Json extends readonly string[]
 type KeyValues<Row, Key extends readonly Name<Row>[]> = { [Index in keyof Key]: Row[Key[Index]] };
 
 export interface Table<Row extends object, Key extends readonly Name<Row>[]> {
-  /** The parameters of `valuesOf`, for statements that are written out. */
+  /** The placeholders for `valuesOf`, for statements that are written out by hand. */
   readonly placeholders: string;
   valuesOf(row: Row): unknown[];
   insert(tx: Queryable, row: Row): Promise<void>;
@@ -50,7 +50,10 @@ export interface Table<Row extends object, Key extends readonly Name<Row>[]> {
   lock(tx: Queryable, ...key: KeyValues<Row, Key>): Promise<Row | undefined>;
 }
 
-/** Is called twice, because the type of the rows is given and the other types are inferred. */
+/**
+ * Creates the statements of a table. Called in two steps, `tableOf<Row>()(…)`, because the type of the rows is given and the other
+ * types are inferred.
+ */
 export function tableOf<Row extends object>() {
   return <
     const Columns extends string,
@@ -63,7 +66,7 @@ export function tableOf<Row extends object>() {
     const names = columns.split(',').map((name) => name.trim()) as Name<Row>[];
     const places = new Map<string, string>(names.map((name, index) => [name, `$${index + 1}`]));
     const placeholders = [...places.values()].join(', ');
-    // The key is not assigned: a distributed table does not allow updates of its tenant.
+    // The key is not assigned, because a distributed table does not allow updates of its tenant column.
     const assigned = names.filter((name) => !key.includes(name));
     const equalsPlace = (name: string) => `${name} = ${places.get(name)}`;
     const hasKey = key.map((name, index) => `${name} = $${index + 1}`).join(' AND ');

@@ -1,4 +1,4 @@
-/** The part of a transaction that both engines share: begin, commit or roll back, notifications after the commit. */
+/** The part of a transaction that both engines share: begin, commit, roll back, and notifications after the commit. */
 import { isAborted, type Queryable, type Transaction, type TransactionStatements } from './database.ts';
 
 export interface PendingNotification {
@@ -11,18 +11,18 @@ export interface TransactionConnection extends Queryable {
 }
 
 export interface TransactionParts {
-  /** A connection that nothing else uses until the transaction ends. */
+  /** A connection that only this transaction uses until it ends. */
   readonly connection: TransactionConnection;
   /**
-   * True if the connection sends each statement when `query` is called, in order, or throws at once: then several statements
-   * can be in flight, with COMMIT right behind them.
+   * True if the connection sends each statement when `query` is called, in order, or throws synchronously. Several statements can
+   * then be in flight, followed directly by COMMIT.
    */
   readonly sendsAtOnce: boolean;
   readonly isDistributed?: boolean;
   readonly snapshot?: boolean | undefined;
-  /** Begins the transaction if one statement is not enough. Used if `sendsAtOnce` is false. */
+  /** Begins the transaction if a single statement is not enough. Only used if `sendsAtOnce` is false. */
   begin?(): Promise<unknown>;
-  /** True if the first statements may be sent before the response to BEGIN. Used if `sendsAtOnce` is false. */
+  /** True if the first statements may be sent before the response to BEGIN. Only used if `sendsAtOnce` is false. */
   readonly readsFirst?: boolean | undefined;
   /** Sends a notification to other processes as part of the transaction. */
   sendNotification(connection: Queryable, notification: PendingNotification): Promise<void>;
@@ -53,12 +53,12 @@ export async function runTransaction<Result>(
   } = parts;
   const notifications: PendingNotification[] = [];
   /**
-   * The error of the first statement that failed. Statements that were sent behind it fail too, without naming the
-   * cause; their errors may arrive earlier, because several responses arrive in one message.
+   * The error of the first statement that failed. Statements that were sent after it fail too, without the cause. Their errors may
+   * be reported earlier, because several responses arrive in one message.
    */
   let firstFailure: unknown;
   let isOver = false;
-  /** Pending until BEGIN is confirmed: no result is used before, since without BEGIN the next statement would be committed. */
+  /** Pending until BEGIN is confirmed. No result is used before, because without BEGIN the next statement would be committed. */
   let beginning: Promise<unknown> | undefined;
   function recordFailure(error: unknown): void {
     if (firstFailure === undefined || (isAborted(firstFailure) && !isAborted(error))) {
@@ -68,7 +68,7 @@ export async function runTransaction<Result>(
   /** Sends one statement, or rows, of the transaction. */
   function sendPart<Done>(send: () => Promise<Done>): Promise<Done> {
     if (isOver) {
-      // A part of the work may still be running after another part has failed; it must not write any more.
+      // Another part of the work has failed. This part must not write any more.
       throw new Error('the transaction is over');
     }
     try {
@@ -101,7 +101,7 @@ export async function runTransaction<Result>(
   };
   /** Errors of statements that are not awaited. */
   const unobserved = new Set<unknown>();
-  /** Statements that are not awaited and may still be in flight. */
+  /** Statements in flight that are not awaited. */
   const inFlight: Promise<unknown>[] = [];
   function sendUnanswered(send: () => Promise<unknown>): void {
     const answered = sendPart(send).catch((error) => unobserved.add(error));
@@ -145,14 +145,14 @@ export async function runTransaction<Result>(
     result = await work(tx);
     await Promise.all(inFlight);
     if (firstFailure !== undefined) {
-      // COMMIT would roll back without an error, which must not be reported as success.
+      // COMMIT would roll back without an error. That must not be reported as success.
       throw unobserved.has(firstFailure)
         ? firstFailure
         : new Error('a statement of the transaction failed and its error was swallowed');
     }
   } catch (error) {
     isOver = true;
-    // A connection that cannot roll back is broken, and its owner discards it.
+    // A connection that cannot roll back is broken; its owner discards it.
     await end('ROLLBACK').catch(() => undefined);
     throw isAborted(error) ? firstFailure : error;
   }
@@ -161,7 +161,7 @@ export async function runTransaction<Result>(
   committing?.();
   await committed;
   if (firstFailure !== undefined) {
-    // Either a statement in flight has failed, so that the COMMIT behind it rolled back, or COMMIT itself has failed.
+    // COMMIT itself has failed, or a statement before it, so that COMMIT rolled back.
     throw firstFailure;
   }
   for (const notification of notifications) {

@@ -1,10 +1,10 @@
-/** Reports statements that fail because the database cannot write at all, such as on a full disk, or is not there. */
+/** Reports statements that fail because the database cannot write at all, such as on a full disk, or cannot be reached. */
 import { type Database, DatabaseUnavailable, sqlStateOf } from './database.ts';
 
 /** SQLSTATEs: a read-only transaction, a full disk, an I/O error. */
 const unwritableStates = new Set(['25006', '53100', '58030']);
 
-/** False for a lost connection or a timeout, which may concern one statement alone. */
+/** Returns true if no statement can write. A lost connection or a timeout does not count, because it may affect only one statement. */
 export function meansUnwritable(error: unknown): boolean {
   const { code } = (error instanceof DatabaseUnavailable ? (error.cause ?? {}) : {}) as { code?: unknown };
   return unwritableStates.has(sqlStateOf(error) ?? '') || code === 'ECONNREFUSED';

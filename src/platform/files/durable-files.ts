@@ -1,14 +1,14 @@
 /**
- * Files and directories that survive a power cut. A file is on disk after an fsync of the file; its name is on disk after an
- * fsync of its directory.
+ * Files and directories that survive a power cut. A file's content is on disk after an fsync of the file, its name after an fsync
+ * of its directory.
  */
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
 /**
- * `sync`: acknowledged writes are on disk, so they survive a power cut. `os`: the operating system writes them later; they
- * survive the end of the process only.
+ * `sync`: acknowledged writes are on disk, so they survive a power cut. `os`: the operating system writes them later, so they only
+ * survive the end of the process.
  */
 export type Durability = 'sync' | 'os';
 
@@ -22,8 +22,8 @@ export function syncDirectory(directory: string): void {
 }
 
 /**
- * Creates a private directory and its missing parents. Not with `recursive`: Node tries again without end where a directory cannot be
- * created although its parent exists, such as in `/proc`.
+ * Creates a private directory and its missing parents. Does not use `recursive`, with which Node retries forever if a directory
+ * cannot be created although its parent exists, such as in `/proc`.
  */
 export function makeDirectory(directory: string): void {
   const path = resolve(directory);
@@ -45,9 +45,9 @@ export function makeDirectory(directory: string): void {
   syncDirectory(parent);
 }
 
-/** Creates or replaces a file that only its owner can read: after a crash it has either the old content or the new one. */
+/** Creates or replaces a file that only its owner can read. After a crash it has either the old or the new content. */
 export function writePrivateFile(path: string, text: string, durability: Durability = 'sync'): void {
-  // Hidden, so that it is not the file of another name: `a.new` may be one.
+  // Starts with a dot, so that it cannot be another file of the caller, such as `a.new`.
   const draft = join(dirname(path), `.${basename(path)}.new`);
   const descriptor = openSync(draft, 'w', 0o600);
   try {
@@ -76,7 +76,7 @@ export async function syncTree(directory: string): Promise<void> {
   await syncPath(directory);
 }
 
-/** Syncs a file, or the names in a directory, in the background. */
+/** Syncs a file, or the entries of a directory, in the background. */
 export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {

@@ -1,15 +1,15 @@
-/** Describes a directory whose files cannot be read or written: the cause, the place and the remedy. */
+/** Describes why the files of a directory cannot be read or written: the cause, the path and the remedy. */
 
 /**
- * Free space that the embedded database needs to accept writes again after its disk was almost full. More than the minimum, so that the
- * database does not alternate between the two states.
+ * Free space from which the embedded database accepts writes again after its disk was almost full. It is above the minimum, so that
+ * the database does not alternate between the two states.
  */
 export const freeBytesToResume = 64 * 1_048_576;
 
 interface StorageProblem {
   /** Codes of Node's errors. */
   readonly codes: readonly string[];
-  /** Texts of the operating system, as PostgreSQL quotes them. */
+  /** Messages of the operating system, as PostgreSQL quotes them. */
   readonly texts: RegExp;
   describe(directory: string, detail: string): string;
 }
@@ -58,7 +58,7 @@ export function fullDisk(directory: string, detail: string): string {
   return `the disk of ${directory} is full (${detail}). Free at least ${megabytes} MB on it, then start again.`;
 }
 
-/** Returns undefined for an error that is none of `problems`. */
+/** Describes an error of Node's file system; undefined if it is not one of `problems`. */
 export function describeFileError(error: unknown, directory: string): string | undefined {
   if (!(error instanceof Error)) {
     return undefined;
@@ -67,7 +67,7 @@ export function describeFileError(error: unknown, directory: string): string | u
   return problems.find(({ codes }) => codes.includes(code ?? ''))?.describe(directory, message);
 }
 
-/** Returns undefined for a text that quotes none of `problems`. */
+/** Describes an error message of PostgreSQL; undefined if it does not quote any of `problems`. */
 export function describeSystemText(text: string, directory: string): string | undefined {
   return problems.find(({ texts }) => texts.test(text))?.describe(directory, text);
 }

@@ -1,4 +1,4 @@
-/** Runs pending backfills beside the service, with pauses as long as the batches, so that half of the time is left to requests. */
+/** Runs pending backfills while the service runs. The pauses are as long as the batches, so that half of the time is left to requests. */
 import { runNextBatch } from '../db/backfill.ts';
 import type { Database } from '../db/database.ts';
 import type { Migration } from '../db/migrate.ts';

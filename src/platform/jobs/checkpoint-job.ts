@@ -1,5 +1,5 @@
 /**
- * Checkpoints of the embedded engine. PostgreSQL in single-user mode makes none by itself: the write-ahead log would grow
+ * Checkpoints of the embedded engine. PostgreSQL in single-user mode does not make any by itself: the write-ahead log would grow
  * without bound, and the next start would have to replay all of it.
  */
 
@@ -8,16 +8,16 @@ import type { Job } from './jobs.ts';
 
 export interface CheckpointOptions {
   /**
-   * Size of the write-ahead log since the last checkpoint that triggers the next one. A checkpoint blocks other statements,
-   * for longer the more has changed since the last one, so the size is small.
+   * Size of the write-ahead log since the last checkpoint at which the next one is made. The size is small, because a checkpoint
+   * blocks other statements for longer the more has changed.
    */
   readonly walBytesMax?: number;
-  /** Age of the last checkpoint that triggers the next one if anything was written since. */
+  /** Age of the last checkpoint at which the next one is made if anything was written since. */
   readonly ageSecondsMax?: number;
 }
 
 const mebibyte = 1_048_576;
-/** A checkpoint itself writes some records, which are no reason for the next one. */
+/** A checkpoint itself writes some records. They must not cause the next one. */
 const walBytesMin = 16_384;
 const lookEveryMs = 1_000;
 
@@ -31,7 +31,7 @@ export function checkpointJob(
     async runOnce() {
       const { walBytes, ageSeconds } = await sinceLastCheckpoint(db);
       if (walBytes >= walBytesMax || (ageSeconds >= ageSecondsMax && walBytes >= walBytesMin)) {
-        // Without a statement timeout: on a slow disk a checkpoint may take long, and ending it would lose the work.
+        // Without a statement timeout, because a checkpoint may take long on a slow disk, and aborting it would lose the work.
         await db.transaction((tx) => tx.query('CHECKPOINT'), { patient: true });
       }
       return false;

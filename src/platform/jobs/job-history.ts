@@ -1,29 +1,29 @@
-/** The last run of each job of this process, for operators. */
+/** The last run of each job in this process, for operators. */
 import type { Clock } from '../time/clock.ts';
 import type { Job } from './jobs.ts';
 
 export interface JobStatus {
   readonly id: string;
   readonly everyMs: number;
-  /** Start of the last run; null: not run yet. */
+  /** Start of the last run; null if the job has not run yet. */
   readonly startedAt: Date | null;
-  /** End of the last run; null: none has ended. */
+  /** End of the last run that has ended; null if none has. */
   readonly endedAt: Date | null;
   readonly isRunning: boolean;
   /** Runs that failed since the last success. */
   readonly failures: number;
-  /** The error of the last failure, also after a success. */
+  /** The error of the last failure, kept after a success. */
   readonly lastError: string | null;
   readonly failedAt: Date | null;
 }
 
 export interface JobHistory {
-  /** Returns the job, with its runs recorded. */
+  /** Returns the job with a wrapper that records its runs. */
   observe(job: Job): Job;
   statuses(): readonly JobStatus[];
 }
 
-/** Errors may quote what they are about. */
+/** Maximum length of an error, because errors may quote long values. */
 const errorLengthMax = 300;
 
 export function createJobHistory(clock: Clock): JobHistory {

@@ -1,4 +1,4 @@
-/** Recurring jobs: bounded batches, jitter so that processes do not run them in step, and a stop that waits. */
+/** Recurring jobs: bounded batches, jitter against processes that run them at the same time, and a stop that waits for runs. */
 import { performance } from 'node:perf_hooks';
 import { createFailureLog } from '../failure-log.ts';
 import type { Log } from '../log.ts';
@@ -9,14 +9,14 @@ export interface Job {
   readonly everyMs: number;
   /** Runs one bounded batch. Returns true if there is more to do. */
   runOnce(): Promise<boolean>;
-  /** Returns the pause before the next batch if there is more to do, from the duration of the last one. Default: none. */
+  /** Returns the pause before the next batch of a backlog, given the duration of the last batch. Default: no pause. */
   restMs?(tookMs: number): number;
-  /** Ends work that a run has left in progress. Called once, after the last run. */
+  /** Ends work that a run has left unfinished. Called once, after the last run. */
   stop?(): Promise<void>;
 }
 
 export interface RunningJobs {
-  /** May be called twice. */
+  /** Can be called twice. */
   stop(): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ function startJob({ id, everyMs, runOnce, restMs, stop }: Job, log: Log): Runnin
       try {
         await stop?.();
       } catch (error) {
-        // Everything else must still be closed.
+        // Only logged, because everything else must still be closed.
         log.warn({ job: id, err: error }, 'job failed to stop');
       }
     },

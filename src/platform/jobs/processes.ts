@@ -1,15 +1,15 @@
 /**
- * The Purser processes that use this database: how many there are, for limits that are divided among them, and which are dead,
- * so that others can take over their work. Each process has a row in `processes`: a process without a row is dead.
+ * The Purser processes that use this database. Their number divides limits among them. A dead process is detected, so that others
+ * can take over its work. Each process has a row in `processes`: a process without a row is dead.
  *
- * On PostgreSQL a process renews its row every second and deletes it when it stops. A row is deleted by another process that
- * finds it silent for too long and has itself read and written the table several times since: while the database is
- * unavailable or stalled, no process can renew its row, and none of them is dead. A process whose row was deleted although it
- * lives (it was paused) inserts it again; work that was taken over meanwhile must be fenced by its owner. The liveness of a
- * process is not tied to a database session, because a session may end while its process lives, and behind a pooler it
- * belongs to no process ([0128](../../../docs/design/records/0128-takeover-from-dead-processes.md)).
+ * On PostgreSQL a process renews its row every second and deletes it when it stops. Another process deletes a row that was not
+ * renewed for too long, but only after it has itself read and written the table several times since. While the database is
+ * unavailable or stalled, no process can renew its row, and none of them is dead. A live process whose row was deleted, because the
+ * process was paused, inserts it again. Its work may have been taken over in between, so the owner of the work must fence it.
  *
- * The embedded engine has one process: all rows of earlier ones are deleted when it starts.
+ * The liveness of a process is not tied to a database session, because a session may end while its process lives, and behind a
+ * pooler it belongs to no process ([0128](../../../docs/design/records/0128-takeover-from-dead-processes.md)). The embedded engine
+ * has one process, so its start deletes all earlier rows.
  */
 import { randomUUID } from 'node:crypto';
 import type { Database, Queryable } from '../db/database.ts';
@@ -17,26 +17,29 @@ import { everySecretsKey } from '../secrets/key-queries.ts';
 import type { Job } from './jobs.ts';
 
 export interface Processes {
-  /** Id of this process, which marks the work that it owns. */
+  /** Id of this process. It marks the work that this process owns. */
   readonly id: string;
   /** Number of processes as of the last heartbeat, including this one: at least 1. */
   count(): number;
   readonly jobs: readonly Job[];
-  /** Renews the row of this process and observes the others. Called once before the first request; later by the job. */
+  /** Renews the row of this process and observes the others. Called once before the first request, then by the job. */
   beat(): Promise<void>;
   /** Deletes the row of this process. Must be called after the jobs have stopped. */
   leave(): Promise<void>;
 }
 
 const beatEveryMs = 1_000;
-/** By the database's clock. Longer than a heartbeat may wait for a connection of a busy process. */
+/**
+ * Time, by the database's clock, after which a row counts as silent. It is longer than a heartbeat of a busy process may wait for a
+ * connection.
+ */
 const silentAfterSeconds = 6;
-/** A silent row is deleted once it has not changed for this many consecutive successful heartbeats of this process. */
+/** Number of consecutive successful heartbeats of this process during which a silent row must not change before it is deleted. */
 const unchangedBeatsMin = 3;
 
 /**
- * `build` is the version of this process, which `purser migrate --contract` compares. `secretsKeys` returns the ids of its
- * encryption keys, which other processes check in a rotation.
+ * Creates the registry of processes. `build` is the version of this process, which `purser migrate --contract` compares.
+ * `secretsKeys` returns the ids of its encryption keys, which other processes check during a rotation.
  */
 export function createProcesses(
   db: Database,
@@ -44,7 +47,7 @@ export function createProcesses(
   secretsKeys: () => readonly string[] = () => [],
 ): Processes {
   const id = randomUUID();
-  // Errors are ignored: the row of a process that has ended is found dead by others.
+  // Errors are ignored, because other processes detect that this one has ended.
   const leave = () => remove(db, id).catch(() => undefined);
   if (db.engine === 'embedded') {
     return {
@@ -60,7 +63,7 @@ export function createProcesses(
 
   async function beat(): Promise<void> {
     const before = observed;
-    // If this heartbeat fails, observation starts again: perhaps no process could renew its row.
+    // If this heartbeat fails, the observation starts again, because perhaps no process could renew its row.
     observed = new Map();
     await renew(db, { id, build, secretsKeys: secretsKeys() });
     const rows = await findOthers(db, id);

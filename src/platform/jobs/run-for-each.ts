@@ -1,6 +1,6 @@
 /**
- * Runs a step of a job for each item, one after the other. A failed item does not delay the others: the errors are thrown together at
- * the end, so that the run counts as failed. `failed` completes the message after the number of failures.
+ * Runs a step of a job for each item, one after the other. A failed item does not delay the others: all errors are thrown together
+ * at the end, so that the run counts as failed. `failed` is the text after the number of failures in the message.
  */
 export async function runForEach<Item>(
   items: readonly Item[],

@@ -1,4 +1,4 @@
-/** Failures of real writes, which readiness follows at once. */
+/** Failures of real writes, which change the readiness immediately. */
 export type WriteTarget = 'database' | 'data-directory';
 
 type Listener = (target: WriteTarget, error: unknown) => void;
@@ -6,7 +6,7 @@ type Listener = (target: WriteTarget, error: unknown) => void;
 export class WriteFailures {
   #listener: Listener | undefined;
 
-  /** Does nothing while there is no listener: a start that fails is reported otherwise. */
+  /** Reports a failure. Does nothing without a listener, because a failed start is reported in another way. */
   report(target: WriteTarget, error: unknown): void {
     this.#listener?.(target, error);
   }

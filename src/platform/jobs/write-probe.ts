@@ -1,11 +1,11 @@
 /**
- * Finds out whether writes succeed, by making a small one every two seconds: a database may answer queries while it is
- * read-only, its disk is full or its synchronous standby does not respond.
+ * Tests whether writes succeed by making a small one every two seconds. A database may answer queries while it is read-only, its
+ * disk is full or its synchronous standby does not respond.
  *
- * The result does not follow every single failed probe: writes count as failing after two of them in a row, or if none
- * has succeeded for ten seconds (a probe that hangs), and as succeeding again after two in a row that succeed. A probe that waits behind
- * other work does not hang while that work makes progress. A real write that fails for a reason that all writes share, such as a full disk,
- * counts at once: the small write of a probe may still find space.
+ * A single failed probe does not change the result. Writes count as failing after two failures in a row, or if none has succeeded
+ * for ten seconds (a probe that hangs). They count as succeeding again after two successes in a row. A probe that waits for other
+ * work does not count as hanging while that work makes progress. If a real write fails for a reason that affects all writes, such
+ * as a full disk, writes count as failing immediately, because the small write of a probe may still find space.
  */
 import { performance } from 'node:perf_hooks';
 import type { Log } from '../log.ts';
@@ -14,9 +14,9 @@ import { OverCapacity } from '../service-unavailable.ts';
 export interface WriteProbeOptions {
   /** Name of the storage, in kebab-case, for the log. */
   readonly target: string;
-  /** Makes a small durable write; rejects if it fails, within a bounded time. */
+  /** Makes a small durable write. Rejects within a bounded time if it fails. */
   write(): Promise<unknown>;
-  /** Time of the last progress of the work that `write` may have to wait for. Undefined: it waits for no other work. */
+  /** Time of the last progress of other work that `write` may wait for. Undefined: `write` waits for no other work. */
   progressAtMs?(): number | undefined;
   /** Called when the result changes, and after the first probe. */
   onChange(succeeds: boolean): void;
@@ -27,15 +27,15 @@ export interface WriteProbeOptions {
 export interface WriteProbe {
   /** Probes once. Never rejects. */
   probe(): Promise<void>;
-  /** Reports that a real write failed. Writes count as failing at once, until probes succeed. */
+  /** Reports that a real write failed. Writes count as failing immediately, until probes succeed. */
   reportFailure(error: unknown): void;
   start(): void;
-  /** Does not wait for a probe that hangs. */
+  /** Stops the probes. Does not wait for one that hangs. */
   stop(): void;
 }
 
 export const probeEveryMs = 2_000;
-/** Writes count as failing if none has succeeded for this long. */
+/** Time without a success after which writes count as failing. */
 export const staleAfterMs = 10_000;
 const failuresInRow = 2;
 const successesInRow = 2;
@@ -73,7 +73,7 @@ export function createWriteProbe(options: WriteProbeOptions): WriteProbe {
   }
 
   function failed(error: unknown): void {
-    // A full queue says nothing about writes; if it stays full, the age of the last success decides.
+    // A full queue says nothing about writes. If it stays full, the age of the last success decides.
     if (error instanceof OverCapacity) {
       return;
     }
@@ -96,7 +96,7 @@ export function createWriteProbe(options: WriteProbeOptions): WriteProbe {
     succeeded();
   }
 
-  /** Runs beside the probe, which may hang. */
+  /** Checks the age of the last success. Runs independently of the probe, which may hang. */
   function checkAge(): void {
     if (nowMs() - Math.max(succeededAtMs, options.progressAtMs?.() ?? 0) >= staleAfterMs) {
       successes = 0;

@@ -1,4 +1,4 @@
-/** Lets long computations yield to the event loop every few milliseconds. */
+/** Makes long computations yield to the event loop every few milliseconds. */
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
 
@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 const budgetMs = 5;
 
 export interface Yielder {
-  /** Called after each piece of work. Returns a promise to await if the budget is used up, else undefined. */
+  /** Called after each piece of work. Returns a promise to await if the budget is used up, otherwise undefined. */
   yieldIfDue(): Promise<void> | undefined;
 }
 

@@ -1,6 +1,6 @@
 /** E-mail addresses: plain ones only, without display names, comments or quoted parts. */
 
-/** Also the `pattern` of addresses in schemas. Excludes everything that could start another header or another address. */
+/** Pattern of addresses, also for schemas. It excludes every character that could start another header or another address. */
 export const addressPattern =
   "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?$";
 export const addressLengthMax = 254;
@@ -16,7 +16,7 @@ export interface Mailbox {
   readonly address: string;
 }
 
-/** Parses `Name <address>` or an address. Throws an error whose message describes a valid value. */
+/** Parses `Name <address>` or an address. The message of its error describes a valid value. */
 export function parseMailbox(text: string): Mailbox {
   const [, name = '', inBrackets] = /^([^<>"\p{Cc}]{0,100})<([^<>]+)>$/u.exec(text) ?? [];
   const found = { name: name.trim(), address: inBrackets ?? text };

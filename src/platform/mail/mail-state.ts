@@ -1,15 +1,15 @@
-/** The state of the mail server, for the health of an installation: checked in the background, at most once a minute. */
+/** The state of the mail server, which is part of the installation's health. It is checked in the background, at most once a minute. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Mailer } from './mailer.ts';
 
 export interface MailState {
   readonly isConfigured: boolean;
-  /** Null if the server accepts connections, or has not answered yet. */
+  /** The problem of the mail server; null if it accepts connections or has not answered yet. */
   readonly problem: string | null;
 }
 
 const checkEveryMs = 60_000;
-/** The first reader waits a moment for the first result. */
+/** Time that the first reader waits for the first result. */
 const waitMs = 1_000;
 
 export function createMailState(mailer: Mailer, nowMs: () => number): () => Promise<MailState> {

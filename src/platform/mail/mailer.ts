@@ -1,6 +1,6 @@
 /**
- * Sends e-mail by SMTP. Each message has a connection of its own, so that its outcome is known exactly. Never throws: the outcome is
- * a value. Credentials are in no error and no log line.
+ * Sends e-mail by SMTP. Each message has a separate connection, so that its outcome is known exactly. Never throws: the outcome is
+ * a value. Errors and log lines never contain credentials.
  */
 import { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
@@ -15,7 +15,7 @@ export interface Mail {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** In angle brackets. The same in every attempt, so that a repeated message is recognized. */
+  /** Message id in angle brackets. It is the same in every attempt, so that a repeated message is recognized. */
   readonly messageId: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -33,39 +33,39 @@ export const mailErrors = [
 export type MailError = (typeof mailErrors)[number];
 
 export interface MailAnswer {
-  /** The reply of the server to the message, or the one that rejected it; null if there was none. */
+  /** Status of the server's reply to the message, or of the reply that rejected it; null if there was none. */
   readonly status: number | null;
   readonly error: MailError | null;
-  /** The server rejects the recipient or the message for good. */
+  /** True if the server permanently rejects the recipient or the message. */
   readonly isRejected: boolean;
-  /** The text of the reply. */
+  /** Text of the reply. */
   readonly response: string | null;
   readonly latencyMs: number;
 }
 
 export interface Mailer {
-  /** False without `SVC_SMTP_URL`; then every message fails with `not_configured`. */
+  /** False without `SVC_SMTP_URL`. Every message then fails with `not_configured`. */
   readonly isConfigured: boolean;
   /** The sender of every message. */
   readonly from: Mailbox | undefined;
   send(mail: Mail): Promise<MailAnswer>;
-  /** Connects and signs in, without sending anything. */
+  /** Connects and signs in without sending a message. */
   verify(): Promise<MailAnswer>;
 }
 
 export interface MailerOptions {
   readonly server: SmtpServer | undefined;
   readonly from: Mailbox | undefined;
-  /** Certificates to trust instead of the usual ones. */
+  /** Certificates to trust instead of the system's. */
   readonly ca?: string;
   readonly timeouts?: Partial<typeof usualTimeoutsMs>;
 }
 
 const usualTimeoutsMs = {
   connect: 10_000,
-  /** The longest silence of the server. */
+  /** Maximum silence of the server. */
   silence: 20_000,
-  /** The whole exchange, also with a server that keeps sending something. */
+  /** Maximum duration of the whole exchange, even if the server keeps sending. */
   total: 60_000,
 };
 const responseCharsMax = 1_000;
@@ -110,7 +110,7 @@ export function createMailer({ server, from, ca, timeouts }: MailerOptions): Mai
     const socket = new Socket();
     const late = pause(total, undefined, { signal: ended.signal, ref: false }).then(
       () => {
-        // Otherwise a server that keeps sending something would keep the connection open.
+        // Otherwise a server that keeps sending would keep the connection open.
         socket.destroy();
         return { ...noReply, error: 'timeout' as const };
       },
@@ -126,7 +126,7 @@ export function createMailer({ server, from, ca, timeouts }: MailerOptions): Mai
     from,
     send: ({ to, headers, ...mail }) =>
       timed(async (transport) => {
-        // As objects: a text would be parsed, and a comma in it would make two addresses.
+        // Objects, because text would be parsed, and a comma in it would separate two addresses.
         const recipients = to.map((address) => ({ name: '', address }));
         const sent = await transport.sendMail({ ...mail, from, to: recipients, headers: { ...headers } });
         return {
@@ -157,7 +157,7 @@ interface SmtpFailure {
   readonly response?: string;
 }
 
-/** The commands whose rejection is about this message or recipient, not about the account or the sender. */
+/** Commands whose rejection concerns this message or recipient, not the account or the sender. */
 const commandsOfMessage = ['RCPT TO', 'DATA'];
 
 function failureOf(cause: unknown): Omit<MailAnswer, 'latencyMs'> {

@@ -3,9 +3,9 @@
 export interface SmtpServer {
   readonly host: string;
   readonly port: number;
-  /** TLS from the first byte (`smtps`). Otherwise the connection is upgraded with STARTTLS. */
+  /** True for TLS from the first byte (`smtps`). Otherwise the connection is upgraded with STARTTLS. */
   readonly isSecure: boolean;
-  /** `required`: nothing is sent in plain text. `optional`: if the server offers it. */
+  /** `required`: nothing is sent in plain text. `optional`: STARTTLS is used if the server offers it. */
   readonly startTls: StartTls;
   readonly credentials: { readonly user: string; readonly password: string } | undefined;
 }
@@ -15,7 +15,7 @@ export type StartTls = (typeof startTlsModes)[number];
 
 const defaultPorts = { 'smtp:': 587, 'smtps:': 465 } as const;
 
-/** Throws an error whose message describes a valid value. */
+/** Parses the URL. The message of its error describes a valid value. */
 export function parseSmtpUrl(value: string): SmtpServer {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (url === undefined || (url.protocol !== 'smtp:' && url.protocol !== 'smtps:') || url.hostname === '') {

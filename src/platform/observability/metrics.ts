@@ -9,19 +9,19 @@ export interface RequestMetrics {
 }
 
 export interface Metrics extends RequestMetrics {
-  /** For a route that counts its requests itself. */
+  /** Returns the counts of a route that counts its requests itself. */
   countsOf(route: string): RouteCounts;
   text(): Promise<string>;
   /** Returns the current value of a metric, summed over its labels; undefined if there is no such metric. */
   value(name: string): Promise<number | undefined>;
-  /** For the metrics of components that are created later. */
+  /** Registry for the metrics of components that are created later. */
   readonly registry: Registry;
   readonly contentType: string;
 }
 
 export interface MetricsOptions {
   readonly db: Database;
-  /** Minimum time between two renderings: each takes several statements, and /metrics needs no key. */
+  /** Minimum time between two renderings. Each takes several statements, and `/metrics` needs no key. */
   readonly renderEveryMs: number;
   /** Registers the metrics of other components. */
   registerMore(registry: Registry): void;
@@ -88,5 +88,5 @@ export function createMetrics({ db, renderEveryMs, registerMore }: MetricsOption
   };
 }
 
-/** Bounds the number of labels: a client can send any method. */
+/** Methods with a label of their own. A client can send any method, so all others share one label. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

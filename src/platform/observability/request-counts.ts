@@ -1,16 +1,17 @@
 /**
- * Counts requests by route, method and status, and their durations: plain numbers on the hot path, converted to Prometheus'
- * format when rendered. A histogram of `prom-client` would cost each request a tenth of the time of a decision.
+ * Counts requests by route, method and status, and their durations. The hot path uses plain numbers, which are converted to
+ * Prometheus' format when they are rendered. A histogram of `prom-client` would cost each request a tenth of the time of a
+ * decision.
  */
 import type { Metric, Registry } from 'prom-client';
 
-/** Upper bounds in seconds. */
+/** Upper bounds of the buckets in seconds. */
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** The counts of one route. */
 export class RouteCounts {
   readonly byOutcome = new Map<string, { readonly method: string; readonly status: number; count: number }>();
-  /** One entry more than there are bounds: the last one counts requests that took longer than every bound. */
+  /** Has one entry more than there are bounds. The last one counts requests that took longer than the highest bound. */
   readonly inBucket = new Array<number>(buckets.length + 1).fill(0);
   seconds = 0;
 
@@ -95,7 +96,7 @@ export class RequestCounts {
   }
 }
 
-/** The part of a metric that a registry needs; the values of prom-client's own classes cannot be set cheaply. */
+/** Returns the part of a metric that a registry needs. The values of prom-client's own classes cannot be set cheaply. */
 function metric(name: string, type: 'counter' | 'histogram', help: string, values: () => Value[]): Metric {
   const get = async () => ({ name, help, type, values: values(), aggregator: 'sum' });
   return { name, help, type, aggregator: 'sum', get, reset: () => undefined } as unknown as Metric;

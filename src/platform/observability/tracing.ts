@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry, if the standard settings enable it: one span per request, exported by OTLP. Otherwise the SDK is not loaded,
- * and spans are the no-ops of the API.
+ * OpenTelemetry, if its standard settings enable it: one span per request, exported by OTLP. Otherwise the SDK is not loaded, and
+ * spans are the no-ops of the API.
  */
 import { type Tracer, trace } from '@opentelemetry/api';
 
@@ -23,7 +23,7 @@ export async function startTracing(enabled: boolean, version: string): Promise<T
     import('@opentelemetry/exporter-trace-otlp-proto'),
     import('@opentelemetry/resources'),
   ]);
-  // The exporter, the processor and the sampler read `OTEL_*` themselves; the last resource merged wins.
+  // The exporter, the processor and the sampler read `OTEL_*` themselves. The resource that is merged last takes precedence.
   const ours = resourceFromAttributes({ 'service.name': 'purser', 'service.version': version });
   const provider = new NodeTracerProvider({
     resource: defaultResource()

@@ -1,7 +1,7 @@
 /**
- * The addresses that may be connected to on behalf of an org, such as webhook receivers. IPv4: all but private, local and
- * otherwise special ones. IPv6: only global unicast, without the ranges that map to IPv4 (mapped, NAT64, 6to4, Teredo), since
- * those could stand for any IPv4 address.
+ * The addresses that may be connected to on behalf of an org, such as webhook receivers. IPv4: all except private, local and other
+ * special ranges. IPv6: only global unicast without the ranges that map to IPv4 (mapped, NAT64, 6to4, Teredo), because those could
+ * stand for any IPv4 address.
  */
 import { BlockList, isIP } from 'node:net';
 
@@ -40,7 +40,7 @@ for (const [network, bits] of [
   special6.addSubnet(network, bits, 'ipv6');
 }
 
-/** Returns false also for text that is not an address. */
+/** Returns true for a public address; false also for text that is not an address. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
@@ -59,7 +59,10 @@ export function literalAddress({ hostname }: URL): string | undefined {
   return isIP(bare) === 0 ? undefined : bare;
 }
 
-/** Checks an IP address in a URL, which is never resolved. A name is checked when it is resolved. */
+/**
+ * Returns false if the IP address in a URL must not be connected to. The host is checked here because an address is never resolved;
+ * a name is checked when it is resolved.
+ */
 export function mayConnect(url: URL, allowPrivateNetworks: boolean): boolean {
   const literal = literalAddress(url);
   return allowPrivateNetworks || literal === undefined || isPublicAddress(literal);

@@ -1,4 +1,4 @@
-/** DNS lookup that rejects names with addresses that must not be connected to. */
+/** A DNS lookup that rejects names with addresses that must not be connected to. */
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
 import { isPublicAddress } from './addresses.ts';
@@ -18,7 +18,7 @@ export interface LookupOptions {
 export class AddressNotAllowed extends Error {}
 export class NameNotResolved extends Error {}
 
-/** Resolves once, checks every address, and returns exactly these addresses for the connection (no DNS rebinding). */
+/** Resolves a name once, checks every address, and returns exactly these addresses for the connection, against DNS rebinding. */
 export function checkedLookup({ allowPrivateNetworks, resolve: given }: LookupOptions): LookupFunction {
   const resolve = given ?? (allowPrivateNetworks ? resolveBySystem : resolveByDns);
   return (hostname, options, callback) => {
@@ -28,7 +28,7 @@ export function checkedLookup({ allowPrivateNetworks, resolve: given }: LookupOp
         if (first === undefined) {
           callback(new NameNotResolved(`no address for ${hostname}`), '', 0);
         } else if (!allowPrivateNetworks && !addresses.every(({ address }) => isPublicAddress(address))) {
-          // One forbidden address among others is enough: it is not there by accident.
+          // A single forbidden address rejects the name, because it is not there by accident.
           callback(new AddressNotAllowed(`${hostname} resolves to an address that is not allowed`), '', 0);
         } else if (options.all === true) {
           callback(null, [...addresses]);
@@ -44,7 +44,7 @@ export function checkedLookup({ allowPrivateNetworks, resolve: given }: LookupOp
 const dnsTimeoutMs = 3_000;
 const dnsTries = 2;
 
-/** Uses DNS only, not the few threads of the system's resolver: a slow name does not delay others. */
+/** Resolves by DNS, not by the few threads of the system's resolver, so that a slow name does not delay others. */
 async function resolveByDns(hostname: string): Promise<readonly ResolvedAddress[]> {
   const resolver = new Resolver({ timeout: dnsTimeoutMs, tries: dnsTries });
   const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
@@ -58,7 +58,7 @@ async function resolveByDns(hostname: string): Promise<readonly ResolvedAddress[
   return found;
 }
 
-/** Private networks also use other sources of names, such as the hosts file. */
+/** Resolves by the system, because private networks also use other sources of names, such as the hosts file. */
 async function resolveBySystem(hostname: string): Promise<readonly ResolvedAddress[]> {
   return systemLookup(hostname, { all: true });
 }

@@ -1,6 +1,6 @@
 /**
- * A fetch for URLs that an org has configured: only to checked addresses, bounded in time and in response size, without
- * following redirects. Whatever the server sends, the call returns a response or rejects.
+ * A fetch for URLs that an org has configured. It only connects to checked addresses, bounds time and response size, and does not
+ * follow redirects. Whatever the server sends, the call returns a response or rejects.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -10,7 +10,7 @@ import { boundInterimResponses } from './interim-responses.ts';
 
 const totalTimeoutMs = 10_000;
 /**
- * Maximum size of a response by default: several times that of identity providers' responses, and small enough to parse
+ * Default maximum size of a response. It is several times the size of identity providers' responses, and small enough to parse
  * without delaying other requests.
  */
 export const answerBytesMax = 65_536;
@@ -36,7 +36,7 @@ export function createOutboundFetch(options: OutboundOptions): OutboundFetch {
   const { allowPrivateNetworks, timeoutMs = totalTimeoutMs, bytesMax = answerBytesMax } = options;
   const lookup = checkedLookup(options);
 
-  /** The handlers only collect data and settle: an error thrown in one of them would end the process. */
+  /** Sends a request. Its handlers only collect data and settle the promise, because an error thrown in a handler would end the process. */
   function exchange(
     url: URL,
     { method = 'GET', headers = {}, body }: FetchOptions,

@@ -1,4 +1,4 @@
-/** Interim responses (1xx) may precede the final one. A server that sends nothing else would keep a request busy. */
+/** Bounds the interim responses (1xx) before the final one. A server that sends nothing else would keep a request busy. */
 import type { ClientRequest } from 'node:http';
 
 const interimResponsesMax = 100;

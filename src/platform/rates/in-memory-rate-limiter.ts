@@ -1,6 +1,6 @@
 /**
- * Counts rates in this process. Verdicts are returned as values, never as promises, for the hot path. If several processes share the
- * limits, each allows its share, and at least one unit: the sum of all processes is not exact.
+ * Counts rates in this process. Verdicts are values, never promises, for the hot path. If several processes share the limits, each
+ * allows its share but at least one unit, so the sum over all processes is not exact.
  */
 import { Meters } from './meters.ts';
 import { type RateDebit, type RateLimiter, type RateVerdict, returnedDebits } from './rate-limiter.ts';
@@ -12,7 +12,7 @@ export interface InMemoryRateLimiter extends RateLimiter {
 }
 
 export interface MemoryOptions {
-  /** Number of live processes among which the limits are divided. */
+  /** Returns the number of live processes among which the limits are divided. */
   share(): number;
   /** Maximum number of meters of each kind. */
   readonly metersMax?: number;

@@ -1,4 +1,4 @@
-/** The meters of rates in memory: takes all debits of a request or none, with the rules of `kernel/rate.ts`. */
+/** Meters of rates in memory. They take all debits of a request or none, with the rules of `kernel/rate.ts`. */
 import {
   type Bucket,
   type Rate,
@@ -11,7 +11,7 @@ import {
 import { type AvailableAmount, allowed, type RateDebit, type RateVerdict } from './rate-limiter.ts';
 
 export interface MetersOptions {
-  /** Number of processes among which the limits are divided. */
+  /** Returns the number of processes among which the limits are divided. */
   shares(): number;
   /** Maximum number of meters of each kind. */
   readonly metersMax: number;
@@ -63,7 +63,7 @@ export class Meters {
     if (denied === undefined) {
       return remaining.length === 0 ? allowed : { allowed: true, remaining };
     }
-    // In reverse order, in case two debits belong to one meter.
+    // Restored in reverse order, because two debits may share a meter.
     for (const restore of undo.reverse()) {
       restore();
     }
@@ -77,17 +77,17 @@ export class Meters {
     }
   }
 
-  /** Sets the stored state of the meter of a debit. */
+  /** Sets the state of a debit's meter to a stored one. */
   restore(debit: RateDebit, state: MeterState): void {
     this.#tableOf(debit).restore(debit.key, { state, rate: rateOf(debit, this.#shares()) });
   }
 
-  /** Returns the state of the meter of a debit, and the time from which it equals an untouched one. */
+  /** Returns the state of a debit's meter, and the time from which the meter counts as untouched. */
   read(debit: RateDebit): { readonly state: MeterState; readonly untouchedAtMs: number } | undefined {
     return this.#tableOf(debit).read(debit.key);
   }
 
-  /** The states of a table are of its own kind, because the kind of a debit never changes. */
+  /** Returns the table for the kind of a debit. The cast is safe, because the kind of a debit never changes. */
   #tableOf({ rolling }: RateDebit): MeterTable<MeterState> {
     return (rolling === true ? this.#windows : this.#buckets) as unknown as MeterTable<MeterState>;
   }
@@ -99,18 +99,18 @@ function rateOf({ limit, windowSeconds, burst }: RateDebit, shares: number): Rat
 
 interface StoredMeter<State> {
   readonly state: State;
-  /** The rate of the last debit: determines when the meter can be dropped. */
+  /** The rate of the last debit. It determines when the meter can be dropped. */
   readonly rate: Rate;
 }
 
 /** Number of meters that are considered for eviction for each new meter. */
 const candidatesPerNewMeter = 8;
 
-/** Meters of one kind. Meters that have fully recovered are dropped, a few for each new meter. */
+/** Meters of one kind. For each new meter, a few others are checked and dropped if they have fully recovered. */
 class MeterTable<State> {
   readonly #meter: RateMeter<State>;
   readonly #metersMax: number;
-  /** In the order in which they were inserted or last considered for eviction. */
+  /** Meters in the order in which they were inserted or last considered for eviction. */
   readonly #meters = new Map<string, StoredMeter<State>>();
 
   constructor(meter: RateMeter<State>, metersMax: number) {
@@ -134,7 +134,7 @@ class MeterTable<State> {
     return taking;
   }
 
-  /** Returns what is left after a take that was allowed. */
+  /** Returns the remaining amount after an allowed take. */
   remaining({ key }: RateDebit, rate: Rate): bigint {
     const stored = this.#meters.get(key);
     return stored === undefined ? 0n : this.#meter.remaining(rate, stored.state);
@@ -147,7 +147,7 @@ class MeterTable<State> {
     }
   }
 
-  /** Replaces a state that a wrong clock has dated ahead of now; see `notAhead` of the meter. */
+  /** Replaces a state that a wrong clock has dated in the future; see `notAhead` of the meter. */
   moveBack({ key }: RateDebit, nowMs: number): void {
     const stored = this.#meters.get(key);
     if (stored !== undefined) {
@@ -184,7 +184,10 @@ class MeterTable<State> {
     };
   }
 
-  /** If the table is full and no candidate has recovered, drops the one that recovers soonest: it gives away the least. */
+  /**
+   * Makes room for a new meter. If the table is full and no candidate has recovered, drops the candidate that recovers soonest,
+   * because it forgets the least.
+   */
   #makeRoom(nowMs: number): void {
     let soonest: { key: string; untouchedAtMs: number } | undefined;
     let candidates = 0;
@@ -196,7 +199,7 @@ class MeterTable<State> {
       const untouchedAtMs = this.#meter.untouchedAtMs(stored.rate, stored.state);
       this.#meters.delete(key);
       if (untouchedAtMs > nowMs) {
-        // Moved to the end, so that other meters are considered next time.
+        // Moved to the end, so that the next call considers other meters.
         this.#meters.set(key, stored);
         if (soonest === undefined || untouchedAtMs < soonest.untouchedAtMs) {
           soonest = { key, untouchedAtMs };

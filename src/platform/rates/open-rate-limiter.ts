@@ -1,6 +1,6 @@
 /**
- * Opens the rate limiter of a process: in memory if the process is alone (embedded engine), else in PostgreSQL; in Redis if there is a
- * URL, and as without it while Redis is unavailable.
+ * Opens the rate limiter of a process: in memory if the process is alone (embedded engine), otherwise in PostgreSQL. With a Redis
+ * URL it is in Redis, and as without the URL while Redis is unavailable.
  */
 import type { Database } from '../db/database.ts';
 import type { Log } from '../log.ts';
@@ -14,11 +14,11 @@ export interface RateLimiterOptions {
   readonly db: Database;
   readonly clock: SharedClock;
   readonly log: Log;
-  /** Number of live processes that share the limits. */
+  /** Returns the number of live processes that share the limits. */
   share(): number;
 }
 
-/** Does not wait for Redis: until it is connected, rates are counted without it. */
+/** Opens the limiter. Does not wait for Redis: rates are counted without it until it is connected. */
 export async function openRateLimiter(options: RateLimiterOptions): Promise<RateLimiter> {
   const { redisUrl, db, log, share } = options;
   const limiter =
@@ -26,7 +26,7 @@ export async function openRateLimiter(options: RateLimiterOptions): Promise<Rate
   if (redisUrl === undefined) {
     return limiter;
   }
-  // The client is loaded only if it is used: loading takes a tenth of a second of the start.
+  // Only loaded if it is used, because loading takes a tenth of a second of the start.
   const { createRedisRateLimiter } = await import('./redis-rate-limiter.ts');
   return createRedisRateLimiter({ url: redisUrl, log, withoutRedis: limiter });
 }

@@ -1,9 +1,7 @@
 /**
- * Counts rates in PostgreSQL, so that any number of processes share them exactly, by the clock of the database. The requests that
- * wait are counted together in one transaction. Its commit is not synced to disk: after a crash of the database, what was taken in
- * its last moments may be allowed again.
- *
- * While the database is unavailable, this process counts in memory and allows its share.
+ * Counts rates in PostgreSQL, by the clock of the database, so that any number of processes share them exactly. Waiting requests
+ * are counted together in one transaction. Its commit is not synced to disk, so after a crash of the database the last takes may be
+ * forgotten. While the database is unavailable, this process counts in memory and allows its share.
  */
 import { performance } from 'node:perf_hooks';
 import { agreedNow } from '../db/agreed-now.ts';
@@ -27,33 +25,33 @@ export interface PostgresRateOptions {
   readonly db: Database;
   readonly clock: SharedClock;
   readonly log: Log;
-  /** Number of live processes among which the limits are divided while the database is unavailable. */
+  /** Returns the number of live processes among which the limits are divided while the database is unavailable. */
   share(): number;
 }
 
 interface Request {
   readonly kind: 'take' | 'giveBack';
   readonly debits: readonly RateDebit[];
-  /** Undefined: the database is unavailable. */
+  /** Resolves the request. `verdict` is undefined if the database is unavailable. */
   resolve(verdict: RateVerdict | undefined): void;
 }
 
 const waitingMax = 20_000;
 const requestsPerBatch = 500;
-/** Transactions at the same time: each needs a connection. On a Citus cluster they are those of different groups of orgs. */
+/** Maximum number of concurrent transactions. Each needs a connection. On a Citus cluster, each is for another group of orgs. */
 const batchesMax = 2;
-/** A request of a process whose database is unavailable must not wait for it once more. */
+/** Time without attempts after the database was unavailable, so that further requests do not wait for it. */
 const retryAfterMs = 1_000;
 
 export function createPostgresRateLimiter({ db, clock, log, share }: PostgresRateOptions): RateLimiter {
   const memory = createInMemoryRateLimiter({ share });
-  /** Debits that were taken in memory must not be given back to the database. */
+  /** Debits that were taken in memory. They must not be given back to the database. */
   const takenFromMemory = new WeakSet<readonly RateDebit[]>();
   const places = new FairShare({ capacity: waitingMax });
-  /** Requests by group of orgs; a group that is in a batch has an entry. */
+  /** Waiting requests by group of orgs. A group has an entry in `running` while its batch runs. */
   const waiting = new Map<number | string, Request[]>();
   const running = new Map<number | string, Promise<void>>();
-  /** Time until which the database is not tried again; 0 while it is available. */
+  /** Time before which the database is not tried again; 0 while it is available. */
   let awayUntilMs = 0;
 
   function enqueue(kind: Request['kind'], debits: readonly RateDebit[]): Promise<RateVerdict | undefined> {
@@ -82,7 +80,7 @@ export function createPostgresRateLimiter({ db, clock, log, share }: PostgresRat
     }
   }
 
-  /** Runs one batch after the other until nothing waits. Requests of the same turn of the event loop join the first one. */
+  /** Runs the batches of a group until nothing waits. Requests of the same turn of the event loop join the first one. */
   async function runGroup(group: number | string): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     for (let queue = waiting.get(group); queue !== undefined; queue = waiting.get(group)) {
@@ -178,7 +176,7 @@ export function createPostgresRateLimiter({ db, clock, log, share }: PostgresRat
   };
 }
 
-/** Too many requests wait already. A denial cannot exceed a limit. */
+/** Denies a request because too many requests wait already. A denial cannot exceed a limit. */
 function deniedForNow(debits: readonly RateDebit[]): RateVerdict {
   const available = debits.map((_, index) => ({ index, amount: 0n }));
   return { allowed: false, index: 0, retryAfterSeconds: 1, available };

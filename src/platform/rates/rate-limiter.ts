@@ -1,31 +1,31 @@
 /**
- * The rate limiter interface. Rates are counted in this process (`in-memory-rate-limiter.ts`), or in a PostgreSQL
- * (`postgres-rate-limiter.ts`) or Redis (`redis-rate-limiter.ts`) that all processes share; all pass one suite,
- * `conformance.test.ts`. A limiter never throws and never delays a request for long: a rate limit protects the service, it
- * does not guard money.
+ * The rate limiter interface. Rates are counted in this process (`in-memory-rate-limiter.ts`), or in PostgreSQL
+ * (`postgres-rate-limiter.ts`) or Redis (`redis-rate-limiter.ts`), which all processes share. All implementations pass one suite,
+ * `conformance.test.ts`. A limiter never throws and never delays a request for long, because a rate limit protects the service, not
+ * money.
  */
 
 export interface RateDebit {
   /**
-   * Names the meter: the org's id, a colon and the rest. All debits of one call belong to one org, so that they are on one
-   * node of a Redis cluster.
+   * Name of the meter: the org's id, a colon and the rest. All debits of one call belong to one org, so that they are on one node
+   * of a Redis cluster.
    */
   readonly key: string;
   readonly limit: bigint;
   readonly windowSeconds: number;
-  /** Maximum amount that is allowed at once. */
+  /** Maximum amount allowed at once. */
   readonly burst: bigint;
   readonly amount: bigint;
-  /** True for a rolling window, which allows at most `limit` and ignores `burst`, instead of a token bucket. */
+  /** True for a rolling window instead of a token bucket. It allows at most `limit` and ignores `burst`. */
   readonly rolling?: boolean;
-  /** True if the verdict must have what is left of this debit. All debits of one call agree on it. */
+  /** True if the verdict must contain the remaining amount of this debit. It is the same for all debits of one call. */
   readonly reports?: true;
 }
 
 export type RateVerdict =
   | {
       readonly allowed: true;
-      /** The amount that is left of each debit, if the debits report it. */
+      /** The remaining amount of each debit, if the debits report it. */
       readonly remaining?: readonly bigint[];
     }
   | {
@@ -33,11 +33,11 @@ export type RateVerdict =
       /** Index of the first debit that was denied. */
       readonly index: number;
       /**
-       * Time after which all debits are allowed if nothing else is taken and none exceeds its maximum: an integer, at
-       * least 1, and at most the window, unless the amount of a debit exceeds its limit.
+       * Seconds after which all debits are allowed if nothing else is taken and none exceeds its maximum. An integer, at least 1.
+       * At most the window, unless the amount of a debit exceeds its limit.
        */
       readonly retryAfterSeconds: number;
-      /** For each debit that was denied, its index and the amount that its meter allows now. */
+      /** The index of each denied debit, and the amount that its meter allows now. */
       readonly available: readonly AvailableAmount[];
     };
 
@@ -50,8 +50,8 @@ export interface RateLimiter {
   /** Takes all debits or none. */
   take(debits: readonly RateDebit[], nowMs: number): RateVerdict | Promise<RateVerdict>;
   /**
-   * Returns the debits of a request that was denied later on or, with `amounts`, a part of each debit of a request that took
-   * less. Must be given the same array as `take`, once.
+   * Gives back the debits of a request that was denied later. With `amounts`, gives back a part of each debit of a request that
+   * took less. Must be called at most once for an array that was passed to `take`.
    */
   giveBack(debits: readonly RateDebit[], nowMs: number, amounts?: readonly bigint[]): void;
   close(): Promise<void>;
@@ -67,5 +67,5 @@ export function returnedDebits(
     : debits.map((debit, index) => ({ ...debit, amount: amounts[index] ?? 0n }));
 }
 
-/** Shared by all requests that are allowed. */
+/** The verdict that all allowed requests share. */
 export const allowed: RateVerdict = { allowed: true };

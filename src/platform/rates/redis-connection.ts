@@ -1,16 +1,19 @@
-/** A connection to Redis or Valkey, or one to each node if the address is that of a cluster. */
+/** A connection to Redis or Valkey. For the address of a cluster, it has one connection to each node. */
 import { type CommandParser, createClient, createCluster, defineScript } from '@redis/client';
 import { rateScript, type ScriptCall } from './redis-script.ts';
 
 export interface RedisConnection {
   /** Runs the script of `redis-script.ts`. */
   run(call: ScriptCall): Promise<readonly number[]>;
-  /** Closes the connection at once and fails pending commands. */
+  /** Closes the connection immediately and fails pending commands. */
   destroy(): void;
 }
 
 const connectWithinMs = 2_000;
-/** Detects idle connections that died silently, and closes those that were abandoned while connecting. */
+/**
+ * Interval of pings, which detect idle connections that died silently. They also close connections that were abandoned while
+ * connecting.
+ */
 const pingEveryMs = 5_000;
 const silentForMs = 15_000;
 const queuedCommandsMax = 10_000;
@@ -26,7 +29,7 @@ const scripts = {
   }),
 };
 
-/** The client does not reconnect by itself: the owner opens a new connection, which detects again whether it is a cluster. */
+/** The client does not reconnect by itself. The owner opens a new connection, which detects again whether it is a cluster. */
 const common = {
   RESP: 2,
   disableOfflineQueue: true,
@@ -41,9 +44,9 @@ const socketOptions = () => ({
 
 export interface OpenOptions {
   readonly url: string;
-  /** Aborts the connection attempt. */
+  /** Aborts the attempt to connect. */
   readonly signal: AbortSignal;
-  /** Called when the connection breaks later on. */
+  /** Called when the connection breaks later. */
   lost(error: unknown): void;
 }
 
@@ -72,7 +75,7 @@ async function openCluster({ url, signal, lost }: OpenOptions): Promise<RedisCon
     RESP: common.RESP,
     scripts,
     rootNodes: [{ url, socket: socketOptions() }],
-    // The only options that apply to discovered nodes.
+    // Only these options apply to discovered nodes.
     defaults: {
       ...common,
       ...(username !== '' && { username: decodeURIComponent(username) }),
@@ -90,7 +93,7 @@ async function openCluster({ url, signal, lost }: OpenOptions): Promise<RedisCon
   return connection;
 }
 
-/** Bounds the time of connecting: a server may accept the connection and then not respond. */
+/** Bounds the time of connecting, because a server may accept the connection and then not respond. */
 async function attempt<Result>(
   { destroy }: RedisConnection,
   signal: AbortSignal,

@@ -1,8 +1,8 @@
 /**
- * Counts rates in Redis or Valkey, so that any number of processes share them exactly. While Redis is unavailable or
- * too slow, rates are counted without it; a broken connection is replaced in the background.
- * Neither takes over the meters of the other: the first outage starts with unused meters in this process, and a Redis
- * that has lost its data starts with unused meters too. Rates are not persisted.
+ * Counts rates in Redis or Valkey, so that any number of processes share them exactly. While Redis is unavailable or too slow,
+ * rates are counted without it; a broken connection is replaced in the background. Neither side takes over the meters of the other:
+ * an outage starts with the meters of this process, and a Redis that has lost its data starts with unused ones. Rates are not
+ * persisted.
  */
 import type { Log } from '../log.ts';
 import {
@@ -23,20 +23,20 @@ export interface RedisRateLimiter extends RateLimiter {
 export interface RedisOptions {
   readonly url: string;
   readonly log: Log;
-  /** Counts the rates while Redis is unavailable. It is closed with this limiter. */
+  /** Counts the rates while Redis is unavailable. It is closed together with this limiter. */
   readonly withoutRedis: RateLimiter;
   readonly answerWithinMs?: number;
   readonly retryEveryMs?: number;
 }
 
-/** Written once after connecting: a Redis that cannot write cannot be used, even if it responds. */
+/** A trial write after connecting. A Redis that cannot write is unusable, even if it responds. */
 const trial: readonly RateDebit[] = [{ key: 'trial:', limit: 1n, windowSeconds: 1, burst: 1n, amount: 0n }];
 
 export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter {
   const { url, log, withoutRedis, answerWithinMs = 100, retryEveryMs = 1_000 } = options;
-  /** Debits that were taken without Redis must not be given back to it. */
+  /** Debits that were taken without Redis. They must not be given back to it. */
   const takenWithoutRedis = new WeakSet<readonly RateDebit[]>();
-  /** Undefined while Redis is unavailable. */
+  /** The current connection; undefined while Redis is unavailable. */
   let connection: RedisConnection | undefined;
   let outageLogged = false;
   const closing = new AbortController();
@@ -87,7 +87,7 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
     }
   }
 
-  /** Many requests may fail at the same time; the first one disconnects. */
+  /** Drops the connection. Many requests may fail at the same time, but only the first one disconnects. */
   function disconnect(redis: RedisConnection, error: unknown): void {
     if (connection === redis) {
       connection = undefined;
@@ -147,7 +147,8 @@ export function createRedisRateLimiter(options: RedisOptions): RedisRateLimiter 
 }
 
 /**
- * If this process was busy, timers run before received data is read: so the response gets one more turn of the event loop.
+ * Rejects after a timeout. If this process was busy, timers run before received data is read, so the response gets one more turn of
+ * the event loop.
  */
 function withTimeout<Value>(response: Promise<Value>, withinMs: number): Promise<Value> {
   return new Promise((resolve, reject) => {

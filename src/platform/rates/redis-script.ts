@@ -1,9 +1,8 @@
 /**
- * The meters of `kernel/rate.ts` as a Redis script: all debits of a request in one atomic step, by the clock of Redis.
- *
- * Numbers in Lua are doubles, exact below 2^53. So the level of a bucket is stored as whole units and a remainder, products
- * are split, and windows longer than a day are counted in seconds. Larger numbers (a rate in nanodollars of more than four
- * million dollars) are counted in coarser units, rounded towards denial.
+ * The meters of `kernel/rate.ts` as a Redis script: all debits of a request in one atomic step, by the clock of Redis. Numbers in
+ * Lua are doubles, which are exact below 2^53. So the level of a bucket is stored as whole units and a remainder, products are
+ * split, and windows longer than a day are counted in seconds. Larger numbers (a rate in nanodollars of more than four million
+ * dollars) are counted in coarser units, rounded towards denial.
  */
 import { aheadMsMax, bucketWaitSeconds, rollingParts, wholeSeconds } from '../../kernel/rate.ts';
 import { type AvailableAmount, allowed, type RateDebit, type RateVerdict } from './rate-limiter.ts';
@@ -211,7 +210,7 @@ export interface ScriptCall {
 
 const longestInMilliseconds = 86_400;
 
-/** The braces (a hash tag) put all keys of an org on one node of a cluster. */
+/** Returns the keys and arguments of a script call. The braces in the keys (a hash tag) put all keys of an org on one node of a cluster. */
 export function scriptCall(action: 'take' | 'back', debits: readonly RateDebit[]): ScriptCall {
   const keys: string[] = [];
   const args: string[] = [action];
@@ -229,7 +228,7 @@ export function scriptCall(action: 'take' | 'back', debits: readonly RateDebit[]
   return { keys, args };
 }
 
-/** The first number of a reply, instead of the index of a denied debit. */
+/** First number of a reply if all debits were allowed. Otherwise it is the index of a denied debit. */
 const allowedReply = -1;
 
 export function verdictOf(debits: readonly RateDebit[], reply: readonly number[]): RateVerdict {
@@ -255,7 +254,7 @@ export function verdictOf(debits: readonly RateDebit[], reply: readonly number[]
   return { allowed: false, index: first, retryAfterSeconds, available };
 }
 
-/** Computes the wait here, because that of a bucket needs more digits than Lua has. */
+/** Computes the wait. The script cannot, because the wait of a bucket needs more digits than Lua has. */
 function waitSeconds(take: RateDebit, [level = 0, restOrWaitMs = 0, aheadMs = 0]: readonly number[]): number {
   if (take.rolling === true) {
     return wholeSeconds(restOrWaitMs);
@@ -270,25 +269,28 @@ function waitSeconds(take: RateDebit, [level = 0, restOrWaitMs = 0, aheadMs = 0]
   return bucketWaitSeconds({ limit, burst, windowSeconds: take.windowSeconds, shares: 1 }, bucket, amount, 0);
 }
 
-/** Chooses the tick so that the product of two numbers below the window stays exact. */
+/** Returns the window in ticks. The tick is chosen so that the product of two numbers below the window stays exact. */
 function ticks(windowSeconds: number): { windowTicks: number; tickMs: number } {
   return windowSeconds <= longestInMilliseconds
     ? { windowTicks: windowSeconds * 1_000, tickMs: 1 }
     : { windowTicks: windowSeconds, tickMs: 1_000 };
 }
 
-/** Leaves room for sums; also, the client parses integers digit by digit, which is inexact close to 2^53. */
+/**
+ * Largest number that the script gets. It leaves room for sums; also, the client parses integers digit by digit, which is inexact
+ * close to 2^53.
+ */
 const largest = 2n ** 52n;
 
 interface ExactTake {
-  /** Number of binary digits that were dropped. */
+  /** Number of binary digits that the coarser unit drops. */
   readonly shift: bigint;
   readonly limit: bigint;
   readonly burst: bigint;
   readonly amount: bigint;
 }
 
-/** Converts a debit into units that Lua can count. An amount within the burst stays within it, one beyond stays beyond. */
+/** Converts a debit into units that Lua can count. An amount within the burst stays within it; a larger one stays larger. */
 function exact({ limit, burst, amount, rolling }: RateDebit): ExactTake {
   let shift = 0n;
   while (limit >> shift > largest || burst >> shift > largest) {

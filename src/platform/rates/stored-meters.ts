@@ -1,4 +1,4 @@
-/** The meters of rates in the table `rate_meters`, whose rows lock them. */
+/** Rate meters in the table `rate_meters`, whose row locks serialize them. */
 import { createHash } from 'node:crypto';
 import type { Queryable, Transaction } from '../db/database.ts';
 import { deleteBatch } from '../db/delete-batch.ts';
@@ -12,7 +12,7 @@ export interface MeterRow {
   readonly debit: RateDebit;
 }
 
-/** Returns one row for each meter of the debits, in the order in which all processes lock them. */
+/** Returns one row for each meter of the debits, in the lock order that all processes use. */
 export function rowsOf(debits: readonly RateDebit[]): MeterRow[] {
   const byKey = new Map(debits.map((debit) => [debit.key, debit]));
   return [...byKey.values()]
@@ -36,8 +36,8 @@ interface LockedMeter {
 }
 
 /**
- * Locks the meters, creating those that are missing, and restores their states. Returns the time of the database, and the states of
- * the rows that have one.
+ * Locks the meters, creates missing ones, and restores their states. Returns the time of the database, and the states of the rows
+ * that have one.
  */
 export async function lockMeters(
   tx: Transaction,
@@ -77,10 +77,10 @@ async function insertMissing(tx: Queryable, rows: readonly MeterRow[]): Promise<
   );
 }
 
-/** A meter that recovers later, because its limit was changed to zero, is forgotten earlier. */
+/** Maximum time that a state is kept. A meter may recover later, because its limit was changed to zero. */
 const keptMsMax = 400 * 86_400_000;
 
-/** Writes the states that differ from those that were read. */
+/** Writes the states that have changed since they were read. */
 export async function writeMeters(
   tx: Queryable,
   rows: readonly MeterRow[],

@@ -1,7 +1,4 @@
-/**
- * Verifies SAML responses in `saml-worker.js`, one at a time; orgs take turns. A verification that exceeds its timeout ends
- * the thread.
- */
+/** Verifies SAML responses in `saml-worker.js`, one at a time. Orgs take turns. A verification that exceeds its timeout ends the thread. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { SamlConfig } from '@node-saml/node-saml';
@@ -10,15 +7,15 @@ import { FairQueue } from '../fair-queue.ts';
 import { OverCapacity } from '../service-unavailable.ts';
 
 const heapMb = 128;
-/** `waitMsMax` is about the time in which a full queue empties if every verification times out. */
+/** `waitMsMax` is about the time that a full queue takes if every verification times out. */
 const bounds = { concurrency: 1, waitingMax: 32, waitMsMax: 60_000 };
 
 export interface SamlVerificationRequest {
-  /** The org whose people sign in: orgs share the queue and take turns. */
+  /** The org of the people who sign in. Orgs share the queue and take turns. */
   readonly tenantId: string;
-  /** Without functions, since it is sent to another thread. */
+  /** Must not contain functions, because it is sent to another thread. */
   readonly options: SamlConfig;
-  /** In base64, as it was posted. */
+  /** The response in base64, as it was posted. */
   readonly response: string;
 }
 
@@ -38,7 +35,7 @@ export class SamlThread {
     this.#startMsMax = startMsMax;
   }
 
-  /** Returns the document made of the signed bytes; undefined if there is none. Throws if the response is invalid. */
+  /** Returns the document that the signed bytes contain; undefined if there is none. Throws if the response is invalid. */
   async verify(request: SamlVerificationRequest): Promise<object | undefined> {
     const { signed, wrong } = await this.#inTurn(request);
     if (wrong !== undefined) {

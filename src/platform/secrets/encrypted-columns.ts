@@ -1,4 +1,4 @@
-/** Columns with encrypted values, declared by the capability that owns the table, so that a rotation can encrypt them again. */
+/** Columns with encrypted values. The capability that owns the table declares them, so that a rotation can encrypt them again. */
 import type { Database, Queryable } from '../db/database.ts';
 import type { Secrets } from './secrets.ts';
 
@@ -8,9 +8,9 @@ export type EncryptedRow = Readonly<Record<string, KeyValue | null>>;
 export interface EncryptedColumn {
   readonly table: string;
   readonly column: string;
-  /** `text` values are ciphertexts in base64. */
+  /** Type of the column. Values of type `text` are ciphertexts in base64. */
   readonly type: 'bytea' | 'text';
-  /** Columns of a unique key, in the order of an index. */
+  /** Columns of a unique key, in index order. */
   readonly key: Readonly<Record<string, 'text' | 'int4' | 'timestamptz'>>;
   /** Other columns that `contextOf` needs. */
   readonly others?: readonly string[];
@@ -20,19 +20,19 @@ export interface EncryptedColumn {
 export interface ReencryptedBatch {
   readonly seen: number;
   readonly reencrypted: number;
-  /** Values that no key decrypts. They are left as they are. */
+  /** Number of values that no key decrypts. They are left unchanged. */
   readonly unreadable: number;
-  /** Key of the last row, as text; undefined if there are no more rows. */
+  /** Key of the last row as text; undefined if there are no more rows. */
   readonly next: readonly string[] | undefined;
 }
 
 export interface BatchMax {
   readonly values: number;
-  /** Maximum size of the stored ciphertexts. A longer value is a batch by itself. */
+  /** Maximum size of the stored ciphertexts. A longer value is a separate batch. */
   readonly bytes: number;
 }
 
-/** Encrypts the values after a row, up to a maximum, with the current key. A value that changes meanwhile is left as it is. */
+/** Encrypts the values after a row with the current key, up to a maximum. A value that changes in the meantime is left unchanged. */
 export async function reencryptBatch(
   db: Database,
   secrets: Secrets,
@@ -67,7 +67,7 @@ export async function reencryptBatch(
   return { seen: rows.length, reencrypted: changed.length, unreadable, next };
 }
 
-/** Returns the number of values after a row that fit into a batch, at least 1. Their lengths are known without reading them. */
+/** Returns the number of values after a row that fit into a batch, at least 1. Reads only their lengths. */
 async function countFitting(
   db: Queryable,
   column: EncryptedColumn,
@@ -96,7 +96,7 @@ function selectRows(
   return db.query<EncryptedRow>(selectAfter(column, after, selected.join(', ')), [limit, ...(after ?? [])]);
 }
 
-/** Returns a statement that selects the values after a row, in their order. Its parameters are the limit and the row. */
+/** Returns a statement that selects the values after a row in key order. Its parameters are the limit and the row. */
 function selectAfter(
   { table, column, key }: EncryptedColumn,
   after: readonly string[] | undefined,

@@ -5,7 +5,7 @@ const algorithm = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** `context` names the owner. It is authenticated, so a ciphertext cannot be moved to another owner. */
+/** Encrypts text. `context` names the owner and is authenticated, so a ciphertext cannot be moved to another owner. */
 export function encrypt(text: string, key: Buffer, context = ''): Buffer {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv(algorithm, key, nonce);
@@ -14,7 +14,7 @@ export function encrypt(text: string, key: Buffer, context = ''): Buffer {
   return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]);
 }
 
-/** Throws if the key or the context differs, or a byte was changed. */
+/** Decrypts a value. Throws if the key or the context differs, or if a byte was changed. */
 export function decrypt(stored: Uint8Array, key: Buffer, context = ''): string {
   const bytes = Buffer.from(stored);
   const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes), {

@@ -39,7 +39,10 @@ export async function replaceDigestKey(db: Queryable, sealed: Uint8Array): Promi
 
 const isAlive = `seen_at > now() - interval '10 seconds'`;
 
-/** Published by the only process of an embedded database, which reads its key file again and waits for no other process. */
+/**
+ * Published instead of key ids by the only process of an embedded database. It reads its key file again, so a rotation need not
+ * wait for other processes.
+ */
 export const everySecretsKey = '*';
 
 /** Counts the running processes that do not have the key. */
@@ -52,7 +55,7 @@ export async function processesWithoutKey(db: Queryable, id: string): Promise<nu
   return Number(row?.count ?? 0n);
 }
 
-/** Counts the running processes that encrypt with another key. */
+/** Counts the running processes that encrypt with a key other than this one. */
 export async function processesNotUsingKey(db: Queryable, id: string): Promise<number> {
   const [row] = await db.query<{ count: bigint }>(
     `SELECT count(*) AS count FROM processes

@@ -14,7 +14,7 @@ export function secretsKeyFile(dataDir: string): string {
   return join(dataDir, fileName);
 }
 
-/** A public name of a key, which reveals nothing about it. */
+/** Returns a public id of a key, which reveals nothing about the key. */
 export function keyIdOf(key: Buffer): string {
   return hash('sha256', Buffer.from(hkdfSync('sha256', key, '', 'id of the key', secretsKeyBytes))).slice(
     0,
@@ -39,7 +39,7 @@ export async function readKeyFile(file: string): Promise<Buffer[] | undefined> {
   return keys;
 }
 
-/** Several processes may share the directory: one of them creates the file, atomically. */
+/** Creates the key file atomically. If several processes share the directory, one of them creates it. */
 export async function createKeyFile(dataDir: string): Promise<Buffer[]> {
   const file = secretsKeyFile(dataDir);
   const key = randomBytes(secretsKeyBytes);
@@ -79,13 +79,13 @@ async function writeDraft(file: string, keys: readonly Buffer[]): Promise<string
 
 const keysMax = 10;
 
-/** Parses keys separated by commas; undefined if there is none, or one is not a key, or they are too many. */
+/** Parses keys that are separated by commas. Returns undefined if there are too many, or if one of them is not a key. */
 export function parseSecretsKeys(text: string): Buffer[] | undefined {
   const keys = text.split(',').map((part) => parseSecretsKey(part.trim()));
   return keys.length <= keysMax && keys.every((key) => key !== undefined) ? keys : undefined;
 }
 
-/** Parses 32 bytes, as 64 hexadecimal digits or in base64; undefined if it is neither. */
+/** Parses a key of 32 bytes, as 64 hexadecimal digits or in base64; undefined if it is neither. */
 export function parseSecretsKey(text: string): Buffer | undefined {
   const key = /^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, 'hex') : Buffer.from(text, 'base64');
   const isWhole = /^[0-9a-f]{64}$/i.test(text) || /^[A-Za-z0-9+/_-]{43}=?$/.test(text);

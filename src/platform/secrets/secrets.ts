@@ -1,8 +1,8 @@
 /**
- * Secrets that are stored to be used again, such as those that sign webhooks. They are encrypted with `SVC_SECRETS_KEY`. Without
- * this setting the key is created in the data directory, readable only by the user of this process. Every process on one
- * database needs the same keys; a process that lacks one does not start, since it could neither sign nor read what the others
- * wrote.
+ * Secrets that are stored for later use, such as the signing secrets of webhooks. They are encrypted with `SVC_SECRETS_KEY`.
+ * Without this setting the key is created in the data directory, readable only by the user of this process. All processes on one
+ * database need the same keys. A process that lacks one does not start, because it could neither sign nor read values that the
+ * others wrote.
  */
 import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Queryable } from '../db/database.ts';
@@ -13,18 +13,18 @@ import { createKeyFile, keyIdOf, readKeyFile, secretsKeyBytes, secretsKeyFile } 
 export interface Secrets {
   /** Encrypts a secret with the current key. `context` names its owner, such as a subscription. */
   encrypt(secret: string, context: string): Buffer;
-  /** Decrypts with whichever key it was encrypted. */
+  /** Decrypts a secret with the key that it was encrypted with. */
   decrypt(sealed: Uint8Array, context: string): string;
-  /** Returns whether the secret is encrypted with the current key; throws if no key decrypts it. */
+  /** Returns true if the secret is encrypted with the current key. Throws if no key decrypts it. */
   isCurrent(sealed: Uint8Array, context: string): boolean;
   /**
-   * Returns the HMAC of a text under a key that a rotation does not change, for digests that cannot be computed again.
+   * Returns the HMAC of a text. Its key does not change in a rotation, so it is for digests that cannot be computed again.
    * `context` names its purpose.
    */
   sign(text: string, context: string): Buffer;
-  /** Like `sign`, for many texts of one context: the key is derived once. */
+  /** Returns a function like `sign` for many texts of one context. It derives the key only once. */
   signer(context: string): (text: string) => Buffer;
-  /** HMACs under the current key, for records that a rotation signs again. */
+  /** Returns HMACs under the current key, for records that a rotation signs again. */
   authenticator(context: string): Authenticator;
   /** Ids of the keys; the first one encrypts. */
   keyIds(): readonly string[];
@@ -39,13 +39,13 @@ export interface Authenticator {
 /** Secrets whose keys can be replaced while they are in use. */
 export interface RotatableSecrets extends Secrets {
   replaceKeys(keys: readonly Buffer[]): void;
-  /** The key of `sign`, to be stored by the first rotation. */
+  /** The key of `sign`, which the first rotation stores. */
   readonly digestKey: Buffer;
 }
 
 export interface SecretsOptions {
   readonly dataDir: string;
-  /** The keys that the operator has set; undefined if the setting is absent. */
+  /** The keys from the settings; undefined if the setting is absent. */
   readonly keys: readonly Buffer[] | undefined;
 }
 
@@ -98,7 +98,7 @@ export function createSecrets(
   };
 }
 
-/** Decrypts with the key that fits. The ciphertext is authenticated, so only one does. */
+/** Decrypts with the matching key. The ciphertext is authenticated, so only one key matches. */
 function opened(
   keys: readonly Buffer[],
   sealed: Uint8Array,
@@ -146,7 +146,7 @@ export async function openSecrets(db: Queryable, options: SecretsOptions): Promi
   return createSecrets(keys, digestKey);
 }
 
-/** Returns the key that opens a known text, or undefined. */
+/** Returns the key that decrypts a known text; undefined if none does. */
 export function findKey(keys: readonly Buffer[], sealed: Uint8Array, context: string): Buffer | undefined {
   try {
     return opened(keys, sealed, context).key;
@@ -167,7 +167,7 @@ async function requireUsedKeys(db: Queryable, keys: readonly Buffer[], source: s
   }
 }
 
-/** Records a key before it first encrypts something. Processes that lack it could not read what it encrypts. */
+/** Records a key before its first use for encryption, because processes without it could not read the encrypted values. */
 export async function useFirstKey(
   db: Queryable,
   keys: readonly Buffer[],

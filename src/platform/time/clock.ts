@@ -4,7 +4,7 @@ export interface Clock {
 }
 
 export interface SharedClock extends Clock {
-  /** Returns the time that all processes agree on: that of the database. */
+  /** Returns the time that all processes agree on, which is that of the database. */
   agreed(databaseNow: Date): Date;
 }
 

@@ -1,4 +1,4 @@
-/** Formats instants as ISO 8601. Formatting is expensive and most calls have one of a few recent instants, so they are cached. */
+/** Formats instants as ISO 8601. Results are cached, because formatting is expensive and most calls have one of a few recent instants. */
 const recentMax = 100;
 const recent = new Map<number, string>();
 

@@ -1,7 +1,7 @@
-/** The Citus cluster of a database: whether there is one, and its nodes. */
+/** The Citus cluster of a database: finds out whether there is one, and returns its nodes. */
 import type { Database, Queryable } from '../database.ts';
 
-/** The database cannot be distributed. The message says why, and what to do. */
+/** The database cannot be distributed. The message has the reason and a remedy. */
 export class CitusUnavailable extends Error {
   override readonly name = 'CitusUnavailable';
 }
@@ -14,7 +14,7 @@ export interface CitusNode {
   readonly hasShards: boolean;
 }
 
-/** True if tables of the current schema are distributed. */
+/** Returns true if tables of the current schema are distributed. */
 export async function isDistributed(db: Pick<Database, 'engine' | 'query'>): Promise<boolean> {
   if (db.engine !== 'postgres' || !(await hasCitus(db))) {
     return false;
@@ -40,7 +40,7 @@ export function readNodes(db: Queryable): Promise<CitusNode[]> {
   );
 }
 
-/** Throws if tables cannot be distributed here. */
+/** Throws if the tables of this database cannot be distributed. Returns the nodes of the cluster otherwise. */
 export async function requireCluster(db: Database): Promise<CitusNode[]> {
   if (db.engine === 'embedded') {
     throw new CitusUnavailable(

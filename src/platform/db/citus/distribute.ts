@@ -1,6 +1,6 @@
 /**
- * Distributes the tables of the schema over a Citus cluster, as `placement.ts` places them. Each table has a transaction of its own,
- * so a run that was interrupted is continued by the next one, and a run with nothing to do changes nothing.
+ * Distributes the tables of the schema over a Citus cluster, as declared in `placement.ts`. Each table has a separate transaction.
+ * So the next run continues an interrupted one, and a run on a fully distributed database changes nothing.
  */
 import { lockMigrations } from '../applied-migrations.ts';
 import type { Database, Transaction } from '../database.ts';
@@ -16,7 +16,7 @@ import {
 } from './placement.ts';
 import { distributionProblems } from './verify-distribution.ts';
 
-/** Distributed tables refer to reference tables, so those come first. */
+/** Reference tables come first, because distributed tables refer to them. */
 const order: readonly PlacementKind[] = ['reference', 'coordinator', 'distributed'];
 
 export interface DistributeOptions {
@@ -49,8 +49,8 @@ export async function distribute(db: Database, options: DistributeOptions = {}):
 }
 
 /**
- * Places the tables that a migration has added to a distributed database. Does nothing on others. A table that cannot be placed
- * stays on the coordinator, and `purser doctor` reports it.
+ * Places the tables that a migration has added to a distributed database. Does nothing on other databases. A table that cannot be
+ * placed stays on the coordinator, and `purser doctor` reports it.
  */
 export async function distributeNewTables(db: Database): Promise<void> {
   if (await isDistributed(db)) {
@@ -81,7 +81,7 @@ function isToBePlaced({ kind, present, problems }: PlacedTable): boolean {
   return kind !== present && problems.length === 0;
 }
 
-/** Returns false if another process has placed the table, or if it was placed together with one that refers to it. */
+/** Places a table. Returns false if another process has placed it already, or if it was placed together with a table that refers to it. */
 async function placeTable(
   tx: Transaction,
   { name, kind, present, tenantColumn }: PlacedTable,
@@ -121,12 +121,12 @@ async function placeTable(
   return true;
 }
 
-/** Rows that were copied to the workers stay in the table of the coordinator, invisible, and occupy space. */
+/** Deletes the rows on the coordinator that were copied to the workers. They are invisible but occupy space. */
 async function removeCopiedRows(tx: Transaction, name: string): Promise<void> {
   await tx.query('SELECT truncate_local_data_after_distributing_table($1::text::regclass)', [name]);
 }
 
-/** Statements that use a function of the schema run on the workers. */
+/** Distributes the functions of the schema, because statements that use them run on the workers. */
 async function distributeFunctions(db: Database): Promise<void> {
   const functions = await db.query<{ name: string }>(
     `SELECT p.oid::regprocedure::text AS name FROM pg_proc p

@@ -16,8 +16,8 @@ export interface Placements {
   readonly reference: readonly string[];
   readonly coordinator: readonly string[];
   /**
-   * Tables of the coordinator that are never written together with others. Citus does not know of them, so that it takes no
-   * part in their transactions. It knows of all others, and commits them in one step with what is written on the workers.
+   * Tables of the coordinator that are never written together with others. They are not registered with Citus, so that it does not
+   * join their transactions. All other tables are registered: Citus commits writes to them atomically with writes on the workers.
    */
   readonly untracked: readonly string[];
 }
@@ -35,11 +35,11 @@ export interface PlacedTable {
   readonly kind: PlacementKind;
   /** Null if the table is not distributed. */
   readonly tenantColumn: string | null;
-  /** As Citus has it at present; `untracked` if Citus does not know the table. */
+  /** The current placement; `untracked` if the table is not registered with Citus. */
   readonly present: PlacementKind;
   readonly presentColumn: string | null;
   readonly colocationId: number | null;
-  /** Reasons why the table cannot be distributed. */
+  /** Reasons that prevent a distribution of the table. */
   readonly problems: readonly string[];
 }
 
@@ -54,7 +54,7 @@ interface TableRow {
   readonly colocation_id: number | null;
 }
 
-/** Returns all tables of the schema, with their declared and their present placement. */
+/** Returns all tables of the schema, with their declared and their current placement. */
 export async function placedTables(db: Queryable, placements: Placements): Promise<PlacedTable[]> {
   const rows = await db.query<TableRow>(
     `SELECT c.relname::text AS name,
@@ -112,7 +112,7 @@ function problemsOf({ name, unique_indexes }: TableRow, tenantColumn: string | n
     .map((index) => `the unique index ${index.name} of table ${name} does not contain ${tenantColumn}`);
 }
 
-/** Returns the placement that a table has at present. */
+/** Returns the current placement of a table. */
 export async function presentKindOf(db: Queryable, name: string): Promise<PlacementKind> {
   const [row] = await db.query<Pick<TableRow, 'method' | 'model'>>(
     `SELECT partmethod::text AS method, repmodel::text AS model FROM pg_dist_partition
@@ -122,7 +122,7 @@ export async function presentKindOf(db: Queryable, name: string): Promise<Placem
   return presentKind(row ?? { method: null, model: null });
 }
 
-/** Citus marks tables with a partition method and a replication model. */
+/** Returns the placement that Citus encodes as a partition method and a replication model. */
 function presentKind({ method, model }: Pick<TableRow, 'method' | 'model'>): PlacementKind {
   if (method === null) {
     return 'untracked';

@@ -1,11 +1,11 @@
-/** Searches the rows of all tenants. If a part of a Citus cluster is unavailable, finds those of the other parts. */
+/** Searches the rows of all tenants. If a part of a Citus cluster is unavailable, it returns the rows of the other parts. */
 import { ServiceUnavailable } from '../../service-unavailable.ts';
 import type { Database } from '../database.ts';
 
-/** Tenants, or null for all of them. A search for tenants must name them in its statement (`= ANY`). */
+/** Tenants to search; null for all. A search for tenants must name them in its statement (`= ANY`). */
 export type Searched = readonly string[] | null;
 
-/** `tenantIds` returns all tenants; it is only called if a search over all of them fails. */
+/** Runs a search. `tenantIds` returns all tenants; it is only called if a search over all of them fails. */
 export async function searchGroups<Row>(
   db: Pick<Database, 'tenantGroups'>,
   tenantIds: () => Promise<readonly string[]>,

@@ -1,9 +1,9 @@
 /**
- * Splits SQL into its statements. Citus sends the text of a command to the workers, and fails if that text has several: on a
- * distributed database each statement of a migration is sent by itself.
+ * Splits SQL into its statements. On a distributed database each statement of a migration is sent separately, because Citus sends
+ * the text of a command to the workers and fails if it has several statements.
  */
 
-/** Text that may contain semicolons: comments, quoted strings and names, and bodies between dollar signs. */
+/** Matches text that may contain semicolons: comments, quoted strings and names, and dollar-quoted bodies. */
 const parts =
   /--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"|(\$(?:[A-Za-z_]\w*)?\$)[\s\S]*?\1|;|[^'"$;/-]+|[\s\S]/g;
 

@@ -1,8 +1,6 @@
 /**
- * Groups of tenants on a Citus cluster: those of one shard, because Citus locks rows of one shard at a time.
- *
- * A tenant keeps its shard when shards are moved to other workers, but not when a shard is split. Hence the shards are looked up
- * again from time to time.
+ * Groups tenants on a Citus cluster by shard, because Citus can lock the rows of only one shard at a time. A tenant keeps its shard
+ * when shards move to other workers, but not when a shard is split. So the shards are looked up again at intervals.
  */
 import type { Queryable, TenantGroups } from '../database.ts';
 import { hasCitus } from './citus-cluster.ts';
@@ -54,7 +52,7 @@ function groupsByShard(db: Queryable, table: string, nowMs: () => number): Tenan
         await lookUp(ids);
       }
     } catch {
-      // The next call tries again; until then the tenant has no group.
+      // The next call tries again. Until then the tenant has no group.
     } finally {
       wanted = new Set();
       isLookingUp = false;

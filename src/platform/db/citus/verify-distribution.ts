@@ -1,9 +1,9 @@
-/** Compares the tables and shards of a Citus cluster with what the schema declares. */
+/** Compares the tables and shards of a Citus cluster with the declarations of the schema. */
 import type { Queryable } from '../database.ts';
 import { nodeAddress, readNodes } from './citus-cluster.ts';
 import { type PlacedTable, type Placements, placedTables, readPlacements } from './placement.ts';
 
-/** Returns what is wrong with the distribution of a database, in sentences; an empty list if nothing is. */
+/** Returns the problems of a database's distribution as sentences; an empty list if there are none. */
 export async function distributionProblems(db: Queryable, placements?: Placements): Promise<string[]> {
   const tables = await placedTables(db, placements ?? (await readPlacements()));
   return [

@@ -1,11 +1,11 @@
 /**
- * Lock file of an embedded data directory: two processes would corrupt it.
+ * Lock file of an embedded data directory, which two processes would corrupt. The file names the holder by its process id, its
+ * start time, and the realm in which the id is unique (boot and process namespace). So another process with the same id is not
+ * mistaken for the holder; in a container the id is always 1.
  *
- * The file names the holder: its process id, its start time, and the realm in which the id is unique (boot and process
- * namespace), so that another process with the same id (in a container it is always 1) is not mistaken for the holder. A
- * holder in another realm (another host, or another container on the same volume) cannot be looked up; it is considered
- * alive while it keeps touching the file. A holder whose lock was taken over, because it was frozen for longer than that,
- * exits at once. If the file cannot be read, the lock is considered unchanged: the error may be temporary.
+ * A holder in another realm (another host, or another container on the same volume) cannot be looked up. It counts as alive while
+ * it keeps touching the file. A holder whose lock was taken over, because it was frozen for too long, exits immediately. If the
+ * file cannot be read, the lock counts as unchanged, because the error may be temporary.
  */
 import { link, mkdir, readFile, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -15,7 +15,7 @@ import { makeDirectory } from '../../files/durable-files.ts';
 import { processRealm, processStart } from '../../process-identity.ts';
 
 const touchEveryMs = 1_000;
-/** A holder in another realm that has not touched the file for this long is considered dead. */
+/** Time after which a holder in another realm counts as dead if it has not touched the file. */
 const silentAfterMs = 5_000;
 const pollEveryMs = 250;
 
@@ -41,7 +41,7 @@ interface Holder {
 }
 
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
-  // Private: contains key digests and the first operator key.
+  // Makes the directory private: it will contain key digests and the first operator key.
   makeDirectory(directory);
   const path = join(directory, 'lock');
   const me: Holder = {
@@ -57,7 +57,7 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   } finally {
     await rm(draft, { force: true });
   }
-  // Undefined: a transient error, such as too many open files. The next round reads the file again.
+  // Undefined after a transient error, such as too many open files. The next round reads the file again.
   const isMine = () => isHeldBy(path, me).catch(() => undefined);
   const touching = setInterval(async () => {
     const mine = await isMine();
@@ -74,7 +74,7 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   return {
     async release() {
       clearInterval(touching);
-      // A file that remains is found to be stale by the next process.
+      // If the file cannot be removed, the next process detects that it is stale.
       if ((await isMine()) === true) {
         await rm(path, { force: true });
       }
@@ -82,7 +82,7 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   };
 }
 
-/** Returns whether a live process has locked the directory; true if that cannot be determined. */
+/** Returns true if a live process has locked the directory, or if that cannot be determined. */
 export async function isLocked(directory: string): Promise<boolean> {
   const path = join(directory, 'lock');
   try {
@@ -102,7 +102,7 @@ async function isHeldBy(path: string, holder: Holder | typeof damaged): Promise<
   return JSON.stringify(await readHolder(path)) === JSON.stringify(holder);
 }
 
-/** `link` is the atomic step: it fails when the lock exists. */
+/** Takes the lock. `link` is the atomic step: it fails if the lock exists. */
 async function acquire(directory: string, path: string, draft: string): Promise<void> {
   for (;;) {
     try {
@@ -115,7 +115,7 @@ async function acquire(directory: string, path: string, draft: string): Promise<
     }
     const holder = await readHolder(path);
     if (holder === undefined) {
-      // Released in the meantime.
+      // The lock was released in the meantime.
       continue;
     }
     if (holder === damaged) {
@@ -141,7 +141,7 @@ async function waitForSilence(directory: string, path: string, holder: Holder): 
   }
 }
 
-/** If several processes find the same stale lock, one removes it; the others find that it has changed. */
+/** Removes a stale lock. If several processes find it, one of them removes it and the others find that it has changed. */
 async function removeStale(path: string, stale: Holder | typeof damaged): Promise<void> {
   const guard = `${path}.takeover`;
   try {
@@ -162,10 +162,10 @@ async function removeStale(path: string, stale: Holder | typeof damaged): Promis
   }
 }
 
-/** A lock file without a holder: a power cut has lost its content. A live lock is complete when it appears. */
+/** A lock file without a holder: a power cut has lost its content. The file of a live lock is complete when it appears. */
 const damaged = 'damaged';
 
-/** Returns undefined if there is no lock file. Fails if there may be one that cannot be read. */
+/** Returns the holder; undefined if there is no lock file. Throws if the file cannot be read. */
 async function readHolder(path: string): Promise<Holder | typeof damaged | undefined> {
   let text: string;
   try {
@@ -187,7 +187,7 @@ async function lastTouch(path: string): Promise<number> {
   );
 }
 
-/** Returns the value for a file that does not exist; throws any other error. */
+/** Returns the value if the error means that a file does not exist; throws any other error. */
 function ifAbsent<Value>(error: unknown, value: Value): Value {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
     return value;

@@ -1,28 +1,29 @@
 /**
- * Makes the embedded database read-only while its disk is almost full. Without space for the next segment of the write-ahead
- * log, PostgreSQL stops and cannot start again: reads would fail too. A write in a read-only session fails as unavailable.
+ * Makes the embedded database read-only while its disk is almost full. Without space for the next segment of the write-ahead log,
+ * PostgreSQL would stop and could not start again, so that reads would fail too. A write in a read-only session fails as
+ * unavailable.
  */
 import { statfs } from 'node:fs/promises';
 import { freeBytesToResume } from '../../files/storage-problem.ts';
 import type { Log } from '../../log.ts';
 
-/** Two segments of the write-ahead log, and tables that grow before the next look. */
+/** Space for two segments of the write-ahead log, and for tables that grow until the next check. */
 const freeBytesMin = 48 * 1_048_576;
 const lookEveryMs = 250;
 
 export interface DiskSpaceGuardOptions {
   readonly directory: string;
   readonly log: Log;
-  /** Applies to all transactions that begin later. Rejects if the database does not run. */
+  /** Applies to all transactions that begin later. Rejects if the database is not running. */
   setReadOnly(readOnly: boolean): Promise<unknown>;
   /** Returns the free space in bytes. Default: that of the file system. */
   freeBytes?(directory: string): Promise<number>;
 }
 
 export interface DiskSpaceGuard {
-  /** Looks at once, for example after a write that found no space. */
+  /** Checks the space immediately, for example after a write that failed for lack of space. */
   look(): Promise<void>;
-  /** A restarted database is writable, whatever was set before. */
+  /** Must be called after a restart of the database, which makes it writable again. */
   restarted(): void;
   stop(): void;
 }
@@ -52,7 +53,7 @@ export function guardDiskSpace({
   }
   async function look(): Promise<void> {
     looking ??= change()
-      // The next look tries again.
+      // Ignored, because the next check tries again.
       .catch(() => undefined)
       .finally(() => {
         looking = undefined;

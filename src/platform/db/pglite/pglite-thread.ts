@@ -32,7 +32,7 @@ type WorkerResponse = { readonly id: number } & (
 
 interface WorkerMessage {
   readonly responses: readonly WorkerResponse[];
-  /** Buffers of large messages, to be reused. */
+  /** Buffers of large messages that the main thread can reuse. */
   readonly buffers: readonly ArrayBuffer[];
 }
 
@@ -43,7 +43,7 @@ export type ThreadRequest = { readonly id: number } & (
   | {
       readonly kind: 'prepared';
       readonly sql: string;
-      /** Name of the prepared statement; prepared on first use. */
+      /** Name of the prepared statement. The thread prepares it on first use. */
       readonly name: string;
       readonly messages: Uint8Array<ArrayBuffer>;
     }
@@ -67,8 +67,8 @@ interface PendingCall {
 }
 
 /**
- * The engine's code, compiled once per process: a new thread reuses the code that an earlier thread has compiled and
- * optimized, which saves most of the cost of a start.
+ * The engine's compiled code, one per process. A new thread reuses the code that an earlier thread has compiled and optimized,
+ * which saves most of the cost of a start.
  */
 let engine: Promise<object> | undefined;
 
@@ -76,8 +76,8 @@ let engine: Promise<object> | undefined;
 declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> };
 
 /**
- * V8's budget for running a WebAssembly function before optimizing it. The default of Node 20 is a tenth of this: a
- * third of a start would be spent on optimizing functions that are hot only during the start.
+ * V8's budget for running a WebAssembly function before it is optimized. The default of Node 20 is a tenth of this. With it, a
+ * third of a start would be spent on optimizing functions that are only hot during the start.
  */
 const tieringBudget = 18_000_000;
 
@@ -91,7 +91,7 @@ export class Thread {
   readonly #worker: Worker;
   readonly #pending = new Map<number, PendingCall>();
   #lastId = 0;
-  /** Statements of the same turn of the event loop: sent together, since each message must wake the other thread. */
+  /** Statements of the current turn of the event loop. They are sent together, because each message wakes the other thread. */
   #unsent: ThreadRequest[] = [];
   /** Callers of `executed`, each with the id of the last statement before its call. */
   #waiting: { readonly lastId: number; resolve(): void }[] = [];
@@ -100,7 +100,7 @@ export class Thread {
 
   static async start(options: ThreadOptions): Promise<Thread> {
     engine ??= compileEngine().catch((error: Error) => {
-      // The next start tries to compile the engine again.
+      // Reset, so that the next start compiles the engine again.
       engine = undefined;
       throw error;
     });
@@ -152,7 +152,7 @@ export class Thread {
     });
   }
 
-  /** A text without parameters may contain several statements. */
+  /** Sends SQL and returns the rows. SQL without parameters may contain several statements. */
   query(sql: string, params: readonly unknown[] | undefined, patient: boolean): Promise<object[]> {
     if (params === undefined) {
       return this.#request({ kind: 'text', sql }, patient);
@@ -161,7 +161,7 @@ export class Thread {
     return this.#request({ kind: 'prepared', sql, name, messages: boundStatement(name, params) }, patient);
   }
 
-  /** Runs `COPY … TO STDOUT`, without a timeout; returns all rows. */
+  /** Runs `COPY … TO STDOUT` without a timeout and returns all rows. */
   copyOut(sql: string): Promise<Uint8Array> {
     return this.#request({ kind: 'copyOut', sql }, true);
   }
@@ -183,7 +183,7 @@ export class Thread {
     }).finally(() => clearTimeout(timer));
   }
 
-  /** Sends all statements at once, and resolves when the database has run them, also if they failed. */
+  /** Sends all statements, and resolves when the database has run them, even if they failed. */
   executed(): Promise<void> {
     this.#flush();
     const lastId = this.#lastId;
@@ -219,7 +219,7 @@ export class Thread {
   /** Shuts the database down cleanly, so that the next start has nothing to recover. */
   async end(): Promise<void> {
     const ended = new Promise((resolve) => this.#worker.once('exit', resolve));
-    // If the shutdown fails, the next start recovers.
+    // An error is ignored: the next start recovers the database.
     this.#worker.on('error', () => undefined);
     const timer = setTimeout(() => void this.#worker.terminate(), closeTimeoutMs);
     this.#worker.postMessage('close');
@@ -244,7 +244,10 @@ export class Thread {
   }
 }
 
-/** Names of prepared statements. Texts of lists vary with their filters: beyond `namesMax` the oldest name is reused. */
+/**
+ * Names of prepared statements. There are many texts, because those of lists vary with their filters. Beyond `namesMax` the oldest
+ * name is reused.
+ */
 class StatementNames {
   readonly #names = new Map<string, string>();
 

@@ -1,9 +1,8 @@
 /**
- * The embedded engine: PGlite in a worker thread, one directory, one process.
- *
- * PGlite has one connection, so callers take turns: a statement or a whole transaction at a time, fairly by tenant, in a
- * bounded queue with a bounded wait. A statement that exceeds its timeout ends the worker. When the worker ends, its
- * callers get `DatabaseUnavailable` and a new worker opens the same directory, which survives this like a `kill -9`.
+ * The embedded engine: PGlite in a worker thread, with one directory and one process. PGlite has a single connection, so callers
+ * take turns, with one statement or one whole transaction at a time. They wait in a bounded queue, fairly by tenant and for a
+ * bounded time. A statement that exceeds its timeout terminates the worker. When the worker ends, its callers get
+ * `DatabaseUnavailable`, and a new worker opens the same directory, which is recovered as after a `kill -9`.
  */
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -93,7 +92,7 @@ export async function openPglite({
   }
 
   /**
-   * Returns a connection that is bound to the current thread: a replacement thread would run the rest of a broken
+   * Returns a connection that is bound to the current thread, because a replacement thread would run the rest of a broken
    * transaction as if it were complete.
    */
   function connect({ patient = false }: TransactionOptions = {}): Required<TransactionConnection> {
@@ -105,7 +104,7 @@ export async function openPglite({
       return bound;
     };
     return {
-      // Not async: throws at once if the statement cannot be sent.
+      // Not async, so that it throws synchronously if the statement cannot be sent.
       query: <Row extends object>(sql: string, params?: readonly unknown[]) =>
         running().query(sql, params, patient) as Promise<Row[]>,
       insertRows: (table, columns, rows) => running().copy(copiedRows(table, columns, rows), patient),
@@ -123,7 +122,7 @@ export async function openPglite({
         connection: connect(options),
         sendsAtOnce: true,
         snapshot: options?.snapshot,
-        // There are no other processes.
+        // The engine has no other processes to notify.
         sendNotification: async () => undefined,
         deliverNotification: (notification) => listeners.deliver(notification),
         ...(committing !== undefined && { committing }),
@@ -132,7 +131,7 @@ export async function openPglite({
     );
   }
 
-  /** Runs a transaction and those that follow it before its commit is known. The turn lasts until all of them have ended. */
+  /** Runs a transaction, and those that follow it before its commit is known. The caller's turn lasts until all of them have ended. */
   function runFollowed<Result>(
     work: (tx: Transaction) => Promise<Result>,
     options: TransactionOptions,
@@ -200,7 +199,7 @@ export async function openPglite({
   };
 }
 
-/** Throws if the directory has files, but is not a database. */
+/** Returns true if the directory has a database. Throws if it has only other files. */
 export function databaseExists(directory: string): boolean {
   const names = existsSync(directory) ? readdirSync(directory) : [];
   if (names.length > 0 && !names.includes('PG_VERSION')) {
@@ -209,12 +208,16 @@ export function databaseExists(directory: string): boolean {
   return names.length > 0;
 }
 
-/** Creates the database beside its place and moves it there when it is complete and on disk, so that a crash leaves no half. */
+/**
+ * Creates the database in another directory. It is renamed when it is complete and synced, so that a crash cannot leave an
+ * incomplete database.
+ */
 async function createDatabase(directory: string): Promise<void> {
   const draft = `${directory}.new`;
   makeDirectory(dirname(directory));
   rmSync(draft, { recursive: true, force: true });
-  // In a thread of its own: this takes several times the memory of running the database, which is freed with the thread.
+  // Uses a separate thread, because creating a database needs several times the memory of running it. That memory is freed with the
+  // thread.
   await (await Thread.start({ directory: draft, durability: 'os' })).end();
   await syncTree(draft);
   renameSync(draft, directory);

@@ -1,11 +1,9 @@
 /**
- * Copies an embedded database while it is in use. Its files are copied as they are, while statements go on; the write-ahead log
+ * Copies an embedded database while it is in use. Its files are copied unchanged while statements continue. The write-ahead log
  * since the last checkpoint is copied last, in a pause between two transactions. Opening the copy replays that log, as after a
- * crash, so the copy has exactly the transactions that were committed at the pause. The pause lasts as long as copying one or
- * two segments of the log, whatever the size of the database.
- *
- * A checkpoint during the copy would make the log incomplete: then the copy starts again, and the last attempt copies
- * everything in the pause.
+ * crash, so the copy has exactly the transactions that were committed before the pause. The pause lasts as long as copying one or
+ * two log segments, whatever the size of the database is. A checkpoint during the copy would make the log incomplete, so the copy
+ * then starts again. The last attempt copies everything in the pause.
  */
 import { constants } from 'node:fs';
 import { copyFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
@@ -17,20 +15,20 @@ export interface SnapshotOptions {
   /** Directory of the database. */
   readonly directory: string;
   readonly target: string;
-  /** Called in the pause: no transaction is in progress, and all earlier ones are in the copy. */
+  /** Called in the pause, when no transaction is in progress and all earlier ones are in the copy. */
   inPause(tx: Transaction): Promise<void>;
 }
 
 export interface SnapshotReport {
   readonly bytes: number;
-  /** Time for which other statements had to wait. */
+  /** Time for which other statements waited. */
   readonly pausedMs: number;
   readonly attempts: number;
 }
 
 const attemptsMax = 3;
 const walDirectory = 'pg_wal';
-/** Contents that are only about running sessions; PostgreSQL's own backups leave them out, too. */
+/** Directories whose contents are about running sessions. PostgreSQL's own backups leave them out, too. */
 const emptied = new Set([
   'pg_dynshmem',
   'pg_notify',
@@ -52,7 +50,7 @@ export async function snapshotDatabase(options: SnapshotOptions): Promise<Snapsh
   }
 }
 
-/** Returns undefined if a checkpoint was made meanwhile. */
+/** Copies the database. Returns undefined if a checkpoint happened in the meantime. */
 async function copyInUse(
   { db, directory, target, inPause }: SnapshotOptions,
   attempts: number,
@@ -116,7 +114,7 @@ async function currentSegment(db: Queryable): Promise<string> {
   return (row as { name: string }).name;
 }
 
-/** Copies the segments before the current one, which do not change any more. Returns the first that is left. */
+/** Copies the segments before the current one, which no longer change. Returns the first segment that was not copied. */
 async function copyFullSegments(
   db: Queryable,
   directory: string,
@@ -162,7 +160,7 @@ async function copyTree(from: string, to: string): Promise<number> {
   return bytes;
 }
 
-/** A file that was deleted meanwhile is not needed: the log contains its deletion. */
+/** Copies a file and returns its size. A file that was deleted in the meantime is not needed, because the log contains its deletion. */
 async function copyOne(source: string, destination: string): Promise<number> {
   try {
     await copyFile(source, destination, constants.COPYFILE_FICLONE);

@@ -1,6 +1,6 @@
 /**
- * Explains why the embedded engine did not start. PGlite's own errors ("Aborted()") say nothing; PostgreSQL writes the reason to its
- * error output before it ends.
+ * Explains why the embedded engine did not start. PGlite's own errors ("Aborted()") are not useful; PostgreSQL writes the reason to
+ * its error output before it ends.
  */
 import { describeSystemText, restoreAdvice } from '../../files/storage-problem.ts';
 
@@ -12,12 +12,12 @@ export interface EngineFailure extends Error {
   readonly output: readonly string[];
 }
 
-/** Returns false for other errors of the thread, such as too little memory. */
+/** Returns true if the engine failed to start; false for other errors of the thread, such as too little memory. */
 export function isEngineFailure(error: Error): error is EngineFailure {
   return 'output' in error;
 }
 
-/** The embedded database cannot be opened. The message says where it is, what is wrong with it and what to do. */
+/** The embedded database cannot be opened. The message has its path, the reason and a remedy. */
 export class EmbeddedDatabaseNotOpened extends Error {
   override readonly name = 'EmbeddedDatabaseNotOpened';
 }
@@ -26,7 +26,7 @@ export function engineNotStarted(directory: string, failure: EngineFailure): Emb
   return new EmbeddedDatabaseNotOpened(explain(directory, failure), { cause: failure });
 }
 
-/** Errors that emscripten reports by number: its file system throws them outside of PostgreSQL. */
+/** Error numbers of emscripten, whose file system throws them outside of PostgreSQL. */
 const textsOfErrno: Readonly<Record<number, string>> = {
   2: 'Permission denied',
   19: 'Disk quota exceeded',
@@ -45,7 +45,7 @@ function explain(directory: string, failure: EngineFailure): string {
   );
 }
 
-/** Files of the database are missing or contain something else. */
+/** Describes a database whose files are missing or have other contents. */
 export function describeDamage(directory: string, reason: string): string {
   const advice = restoreAdvice.charAt(0).toUpperCase() + restoreAdvice.slice(1);
   return `the embedded database in ${directory} is damaged or incomplete (${reason}). ${advice}.`;
@@ -65,7 +65,7 @@ function describeOtherVersion(reason: string, directory: string): string | undef
     : `${found}. With the version of Purser that created it, run \`purser backup FILE\`; then run \`purser restore FILE --replace\` with this one.`;
 }
 
-/** Returns the message and the detail of the error that ended PostgreSQL, without their times. */
+/** Returns the message and the detail of the error that ended PostgreSQL, without timestamps. */
 function reasonOf({ message, errno, output }: EngineFailure): string {
   const texts = output.flatMap((line) => /(FATAL|PANIC|DETAIL): {2}(.+)/.exec(line)?.[2] ?? []);
   return texts.length > 0

@@ -1,10 +1,10 @@
 /**
- * The connection that receives change notifications from other processes.
+ * The connection that receives change notifications from other processes. A process must learn within a second that a key was
+ * revoked elsewhere. That must hold even if this connection silently dies, or leads through a pooler that drops notifications.
  *
- * A process must know within a second that a key was revoked elsewhere, also if this connection silently dies or leads through a
- * pooler that drops notifications. So several times a second a second connection, which takes the same way to the database as changes
- * do, sends a notification that must arrive here. `isHealthy` is true only while the last one that arrived was sent a short time ago:
- * PostgreSQL delivers notifications in the order of their commits, so all that were committed before it have arrived too.
+ * So several times a second, a second connection sends a ping: a notification that must arrive here. It takes the same way to the
+ * database as changes do. `isHealthy` is true only if the last ping that arrived was sent a short time ago. PostgreSQL delivers
+ * notifications in the order of their commits, so all earlier ones have arrived too.
  */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
@@ -20,9 +20,9 @@ const retryAfterMs = { first: 100, max: 2_000 };
 export interface NotificationConnections {
   /** Opens the connection that listens. */
   openListener(): Promise<pg.Client>;
-  /** Opens a connection on the way that changes take, which sends the pings. */
+  /** Opens the connection that sends the pings, on the way that changes take. */
   openSender(): Promise<pg.Client>;
-  /** Explains a ping that does not arrive although both connections work. */
+  /** Explains why a ping does not arrive although both connections work. */
   explainMissing(listener: pg.Client): string;
 }
 
@@ -39,10 +39,10 @@ export class ChangeListener {
   readonly #listeners: LocalNotifications;
   readonly #log: Log;
   readonly #nowMs: () => number;
-  /** A channel of this process alone: notifications of other processes do not prove when they were sent. */
+  /** A channel that only this process uses, because notifications of other processes do not show when they were sent. */
   readonly #pingChannel = `purser_ping_${randomUUID().replaceAll('-', '')}`;
   #clients: Partial<Record<Role, pg.Client>> = {};
-  /** Raised when the connections are dropped: what a round has begun before then no longer matters. */
+  /** Incremented when the connections are dropped, so that results of earlier rounds are ignored. */
   #epoch = 0;
   #listening = new Set<string>();
   #ping: Ping | undefined;
@@ -74,12 +74,12 @@ export class ChangeListener {
     return this.isHealthy() ? undefined : (this.#problem ?? 'the last ping was sent too long ago');
   }
 
-  /** Connects; a failure is retried in the background, and notifications are not healthy until that succeeds. */
+  /** Connects. A failure is retried in the background, and notifications are not healthy until a retry succeeds. */
   async start(): Promise<void> {
     await this.#round();
   }
 
-  /** Called when a channel was added: notifications are not healthy until the connection listens to it. */
+  /** Called when a channel was added. Notifications are not healthy until the connection listens to the new channel. */
   channelAdded(): void {
     this.#pingedAtMs = Number.NEGATIVE_INFINITY;
   }
@@ -173,7 +173,7 @@ export class ChangeListener {
         timer = setTimeout(() => setImmediate(missing), arrivesWithinMs);
         timer.unref();
       });
-      // A ping need not survive a crash, so its commit waits neither for the disk nor for a standby.
+      // A ping need not survive a crash, so its commit does not wait for the disk or a standby.
       const sent = sender.query(
         `SET LOCAL synchronous_commit = off; NOTIFY ${this.#pingChannel}, ${pg.escapeLiteral(payload)}`,
       );
@@ -183,7 +183,7 @@ export class ChangeListener {
     }
   }
 
-  /** Reconnects both: either may be the cause, and notifications may have been missed. */
+  /** Reconnects both connections, because either may be the cause, and notifications may have been missed. */
   #failed(error: unknown): void {
     void this.#drop(error);
     this.#noteProblem(error);

@@ -3,14 +3,14 @@ import pg from 'pg';
 import { DatabaseUnavailable, stateMeansUnavailable } from '../database.ts';
 
 /**
- * True if a migration changed the columns of a prepared statement. A new connection prepares it again. Its SQLSTATE alone does not
- * tell: statements that the server, or Citus, does not support have the same.
+ * Returns true if a migration changed the columns of a prepared statement. A new connection prepares the statement again. The
+ * SQLSTATE alone is not enough: statements that the server or Citus does not support have the same one.
  */
 function isStalePlan({ code, routine }: pg.DatabaseError): boolean {
   return code === '0A000' && routine === 'RevalidateCachedQuery';
 }
 
-/** Errors without an SQLSTATE of the server come from the connection, unless they are bugs of ours. */
+/** Returns true if an error comes from the connection. An error without an SQLSTATE does, unless it is a bug in this program. */
 export function isConnectionError(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) {
     return stateMeansUnavailable(error.code ?? '') || isStalePlan(error) || isErrorOfOtherServer(error);
@@ -18,11 +18,11 @@ export function isConnectionError(error: unknown): boolean {
   return error instanceof Error && !(error instanceof TypeError) && !(error instanceof RangeError);
 }
 
-/** Internal errors of Citus about a worker that was lost in the middle of a statement: they have no SQLSTATE of their own. */
+/** Messages of Citus about a worker that was lost during a statement. These internal errors have no specific SQLSTATE. */
 const lostWorker =
   /^(failure on connection marked as essential|could not commit transaction for shard|server closed the connection|connection not open|could not (send|receive) data)/;
 
-/** True if the server could not reach another one, such as a worker of Citus: the connection to the server itself is sound. */
+/** Returns true if the server could not reach another server, such as a Citus worker. The connection to the server itself still works. */
 export function isErrorOfOtherServer(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError) || error.severity !== 'ERROR') {
     return false;
@@ -38,7 +38,7 @@ export function asUnavailable(error: unknown): DatabaseUnavailable {
   return new DatabaseUnavailable(error instanceof Error ? error.message : String(error), { cause: error });
 }
 
-/** Network errors that may pass: the server or its name is not there yet. */
+/** Network errors that may be temporary: the server or its name may appear later. */
 const transientCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -49,14 +49,14 @@ const transientCodes = new Set([
   'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
-  // The socket of a server that does not run yet.
+  // The socket of a server that is not running yet.
   'ENOENT',
 ]);
 
-/** Texts of `pg`, whose own errors have no code. */
+/** Messages of `pg`, whose own errors have no code. */
 const transientMessages = /timeout|terminated unexpectedly|connection ended/i;
 
-/** True if a connection may succeed later; false after a wrong password, a missing database or a TLS error. */
+/** Returns true if a later connection may succeed; false after a wrong password, a missing database or a TLS error. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) {
     return stateMeansUnavailable(error.code ?? '');

@@ -1,4 +1,4 @@
-/** A pool of connections to the primary, with bounded connections, bounded waiting callers and bounded time. */
+/** A pool of connections to the primary. It bounds connections, waiting callers and waiting times. */
 import pg from 'pg';
 import type { Log } from '../../log.ts';
 import { OverCapacity } from '../../service-unavailable.ts';
@@ -25,7 +25,7 @@ export function createPool({ settings, connections, connector, finder, guard, lo
     ...settings,
     max: connections,
     idleTimeoutMillis: 30_000,
-    // The pool creates each connection when it is needed, to the host that is the primary then.
+    // The pool creates a connection when one is needed. The connection goes to the primary at that time.
     Client: class extends pg.Client {
       constructor(config?: pg.ClientConfig) {
         super({ ...config, connectionString: finder.current.url });
@@ -33,15 +33,15 @@ export function createPool({ settings, connections, connector, finder, guard, lo
     },
     onConnect: (client) => connector.prepare(client),
   });
-  // The pool replaces a lost idle connection on the next use; without a listener the error would end the process.
-  // Only the message: the pool adds the whole connection to the error.
+  // The pool replaces a lost idle connection at its next use. Without a listener the error would end the process. Only the message
+  // is logged, because the pool adds the whole connection to the error.
   pool.on('error', ({ message }) => log.warn({ reason: message }, 'idle database connection lost'));
 
-  // The pool removes its own listener when it hands out a connection. An error that arrives in the same packet as the end of
-  // the handshake, such as the termination of the backend, comes before that of `withConnection` and would end the process.
+  // The pool removes its own listener when it hands out a connection. An error may arrive in the same packet as the end of the
+  // handshake, such as the termination of the backend. It comes before `withConnection` adds a listener and would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
 
-  /** Returns a connection to the present primary; searches it once if the host in use cannot be reached. */
+  /** Returns a connection to the current primary. Searches for the primary once if the host in use cannot be reached. */
   async function acquire(): Promise<pg.PoolClient> {
     for (let hasSearched = false; ; ) {
       if (finder.rivalry !== undefined) {
@@ -84,7 +84,8 @@ export function createPool({ settings, connections, connector, finder, guard, lo
     client.on('error', lost);
     const connection: Queryable = {
       async query<Row extends object>(sql: string, params?: readonly unknown[]) {
-        // Checked before every statement, also COMMIT: another connection may have met a newer timeline meanwhile.
+        // Checked before every statement, including COMMIT, because another connection may have found a newer timeline in the
+        // meantime.
         if (!guard.isCurrent(prepared.timeline) || finder.rivalry !== undefined) {
           broken = true;
           throw new DatabaseUnavailable(finder.rivalry ?? 'the server is no longer the primary');
@@ -119,7 +120,7 @@ export function createPool({ settings, connections, connector, finder, guard, lo
   return { pool, withConnection };
 }
 
-/** The error of the pool if all its connections stay in use: another host would not help. */
+/** Returns true if all connections of the pool are in use. Another host would not help then. */
 function isPoolBusy(error: unknown): boolean {
   return error instanceof Error && error.message === 'timeout exceeded when trying to connect';
 }

@@ -1,6 +1,6 @@
 /** Advice for a connection to PostgreSQL that fails. */
 
-/** By SQLSTATE and by the codes of Node. */
+/** Remedies by SQLSTATE and by error code of Node. */
 const remedies: Readonly<Record<string, string>> = {
   '28P01': 'Correct the user or the password in SVC_DATABASE_URL.',
   '28000': 'Correct the user in SVC_DATABASE_URL, or allow it to connect in pg_hba.conf of the server.',
@@ -16,7 +16,7 @@ const otherwise =
   'Check that PostgreSQL is running and can be reached from this machine, and what SVC_DATABASE_URL says. ' +
   '`purser doctor` examines the connection.';
 
-/** Returns a sentence. The error may have another one as its cause. */
+/** Returns a remedy as a sentence. It may come from the cause of the error. */
 export function remedyOf(error: unknown): string {
   for (let one = error; one instanceof Error; one = one.cause) {
     const [first] = one instanceof AggregateError ? one.errors : [];

@@ -1,4 +1,4 @@
-/** Opens connections to PostgreSQL and prepares each: checks which server it leads to, and applies the settings of a session. */
+/** Opens connections to PostgreSQL and prepares each: checks which server it leads to, and applies the session settings. */
 import pg from 'pg';
 import { DatabaseUnavailable } from '../database.ts';
 import type { DatabaseHost, DatabaseUrl } from './database-url.ts';
@@ -6,15 +6,15 @@ import { readIdentity, type ServerIdentity, timelineSql } from './server-identit
 import type { TimelineGuard } from './timeline-guard.ts';
 
 /**
- * `auto` detects a pooler and assumes that it pools transactions; `session` lets it be used like a direct connection;
- * `transaction` assumes a pooler that is not detected.
+ * `auto` detects a pooler and assumes that it pools transactions. `session` treats the pooler as a direct connection. `transaction`
+ * assumes a pooler even if none is detected.
  */
 export type PoolerMode = 'auto' | 'session' | 'transaction';
 
 export interface PreparedConnection extends ServerIdentity {
-  /** True if each transaction may run on another server connection, so that nothing may depend on the session. */
+  /** True if each transaction may run on another server connection, so that no state of the session persists. */
   readonly pooledTransactions: boolean;
-  /** Set when a commit was acknowledged although a synchronous standby has not confirmed it. */
+  /** Set when a commit was acknowledged without the confirmation of a synchronous standby. */
   unreplicated: boolean;
 }
 
@@ -63,7 +63,7 @@ export class Connector {
     }
     const prepared = { ...identity, pooledTransactions, unreplicated: false };
     client.on('notice', (notice) => {
-      // A waiting commit that is cancelled is acknowledged with a warning.
+      // A cancelled wait for the standby acknowledges the commit with this warning.
       prepared.unreplicated ||= notice.routine === 'SyncRepWaitForLSN';
     });
     this.#prepared.set(client, prepared);
@@ -83,7 +83,7 @@ export class Connector {
     const failures: unknown[] = [];
     for (const host of hosts) {
       const client = new pg.Client({ ...this.#settings, ...settings, connectionString: host.url });
-      // Until the caller adds its own: an error without a listener would end the process.
+      // Ignored until the caller adds a listener, because an error without a listener would end the process.
       client.on('error', () => undefined);
       try {
         await client.connect();
@@ -98,9 +98,9 @@ export class Connector {
   }
 
   /**
-   * Begins a transaction on a connection whose transactions are pooled. The settings of a session would stay with the server
-   * connection, and the server may be another one than when the connection was checked: on an older timeline, or on a standby,
-   * the division fails, and with it the transaction.
+   * Begins a transaction on a connection whose transactions are pooled. Settings are local to the transaction, because session
+   * settings would stay with the server connection. The server may be another one than the one that was checked when the connection
+   * was opened. On an older timeline or on a standby, the division fails, and with it the transaction.
    */
   beginPooled(begin: string): string {
     const newest = this.#guard.newest?.timeline;

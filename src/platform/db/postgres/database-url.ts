@@ -1,22 +1,22 @@
 /**
- * The connection string of PostgreSQL, with one or several hosts as libpq defines them: `postgres://user@a:5432,b:5433/db`, or
- * `postgres://user@/db?host=a,b&port=5432,5433`. `pg` understands one host only, so each host gets a URL of its own.
+ * Parses the connection string of PostgreSQL, with one or several hosts as libpq defines them: `postgres://user@a:5432,b:5433/db`,
+ * or `postgres://user@/db?host=a,b&port=5432,5433`. `pg` supports only one host, so each host gets a separate URL.
  */
 
-/** The message describes a valid value: the rest of a sentence that ends with "must be". */
+/** The message describes a valid value. It completes a sentence that ends with "must be". */
 export class DatabaseUrlError extends Error {
   override readonly name = 'DatabaseUrlError';
 }
 
 export interface DatabaseHost {
-  /** Host and port, for messages. */
+  /** Host and port for messages. */
   readonly name: string;
-  /** Connection string with this host only. */
+  /** The connection string reduced to this host. */
   readonly url: string;
 }
 
 export interface DatabaseUrl {
-  /** In the order in which they are preferred. */
+  /** The hosts in order of preference. */
   readonly hosts: readonly [DatabaseHost, ...DatabaseHost[]];
   /** False accepts a primary whose transactions are read-only by default. A standby is never accepted. */
   readonly mustBeWritable: boolean;
@@ -27,15 +27,15 @@ export interface DatabaseUrl {
 const defaultPort = '5432';
 const hostsMax = 16;
 
-/** Session settings that are applied after connecting: poolers reject them as parameters of the connection. */
+/** Session settings that are applied after connecting, because poolers reject them as connection parameters. */
 const sessionSettings = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
 
-/** Values of `target_session_attrs`. Purser writes, so those that prefer a standby are rejected. */
+/** Accepted values of `target_session_attrs`. Values that prefer a standby are rejected, because Purser writes. */
 const mustBeWritable: Record<string, boolean> = { any: false, primary: false, 'read-write': true };
 
 const urlParts = /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/;
 
-/** Throws a `DatabaseUrlError`, whose message describes a valid value and never contains the given one. */
+/** Parses a URL. The message of a `DatabaseUrlError` describes a valid value and never contains the given one. */
 export function parseDatabaseUrl(text: string): DatabaseUrl {
   const parts = urlParts.exec(text);
   if (parts === null) {
@@ -93,7 +93,7 @@ interface Address {
   readonly port: string;
 }
 
-/** As in libpq, `host` in the query wins over the authority, and one port may stand for all hosts. */
+/** Returns the hosts. As in libpq, `host` in the query takes precedence over the authority, and a single port applies to all hosts. */
 function hostsOf(authority: string, hostList: string[] | undefined, portList: string[] = []): Address[] {
   const named: Address[] =
     hostList?.map((host) => ({ host: bracketed(host), port: '' })) ??
@@ -128,7 +128,7 @@ function decoded(host: string): string {
   }
 }
 
-/** In the query an IPv6 address has no brackets. */
+/** Adds the brackets that an IPv6 address in the query does not have. */
 function bracketed(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
 }

@@ -1,6 +1,6 @@
 /**
- * Detects a pooler such as PgBouncer between this process and PostgreSQL. A pooler reports a process id of its own when it accepts
- * a connection. In transaction mode it hands the server connection, with its session settings, to the next client.
+ * Detects a pooler such as PgBouncer between this process and PostgreSQL. A pooler accepts a connection with a process id of its
+ * own. In transaction mode it hands the server connection, including its session settings, to the next client.
  */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -8,7 +8,7 @@ import pg from 'pg';
 export type Pooler = 'none' | 'session' | 'transaction';
 
 const connectWithinMs = 5_000;
-/** A setting of the session that only this module uses. */
+/** A session setting that only this module uses. */
 const marker = 'purser.doctor';
 
 export async function detectPooler(url: string): Promise<Pooler> {
@@ -39,7 +39,7 @@ async function backendPid(client: pg.Client): Promise<number> {
   return rows[0]?.pid ?? 0;
 }
 
-/** The process id that the server, or the pooler, reported for this connection. The type declaration lacks it. */
+/** Returns the process id that the server or the pooler reported for this connection. The type declaration lacks it. */
 function reportedPid(client: pg.Client): number {
   return (client as pg.Client & { readonly processID: number }).processID;
 }

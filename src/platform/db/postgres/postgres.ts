@@ -1,4 +1,4 @@
-/** Assembles the database interface on PostgreSQL 15+, direct or through a pooler. */
+/** Assembles the database interface on PostgreSQL 15 or newer, direct or through a pooler. */
 import pg from 'pg';
 import type { Log } from '../../log.ts';
 import { openTenantGroups } from '../citus/tenant-groups.ts';
@@ -14,16 +14,19 @@ import { TimelineGuard } from './timeline-guard.ts';
 
 export interface PostgresOptions {
   readonly url: string;
-  /** Direct connection for notifications, if `url` leads to a pooler that pools transactions. */
+  /** Direct connection for notifications. Needed if `url` leads to a pooler that pools transactions. */
   readonly listenUrl?: string | undefined;
   readonly pooler?: PoolerMode;
   readonly connections: number;
   readonly log: Log;
-  /** Stores the newest timeline of the database. Undefined: a restart forgets it. */
+  /** File with the newest timeline of the database. Undefined: a restart forgets the timeline. */
   readonly timelineFile?: string;
   /** Maximum time that a caller waits for a connection. */
   readonly waitMsMax?: number;
-  /** Maximum time without a response. Longer than the server's own timeout: fires if the server or the network is silent. */
+  /**
+   * Maximum time without a response. It is longer than the server's own timeout, so it only ends statements of a silent server or
+   * network.
+   */
   readonly silenceMsMax?: number;
 }
 
@@ -82,7 +85,7 @@ export async function openPostgres({
   const beginPooled = (connection: Queryable, snapshot?: boolean) =>
     connection.query(connector.beginPooled(beginStatement(snapshot))).catch(explainFormerPrimary);
 
-  /** Runs a statement in its own transaction, sent at once: the settings and the check of the timeline apply to it too. */
+  /** Runs a statement in a separate transaction, sent in one round trip, so that the settings and the timeline check apply to it too. */
   async function queryPooled<Row extends object>(
     connection: Queryable,
     sql: string,
@@ -123,12 +126,13 @@ export async function openPostgres({
             runTransaction(
               {
                 connection,
-                // A value that cannot be encoded does not throw but rejects later, and the server sees no failed statement:
-                // a COMMIT that is already sent would commit the rest.
+                // A value that cannot be encoded rejects later instead of throwing. The server would see no failed statement, and a
+                // COMMIT that is already sent would commit the rest.
                 sendsAtOnce: false,
                 snapshot: options?.snapshot,
                 isDistributed: !tenantGroups.isOne,
-                // A patient transaction first turns off the statement timeout, which must take effect before the first read.
+                // Not for patient transactions: these turn off the statement timeout first, which must take effect before the first
+                // read.
                 readsFirst: options?.readsFirst === true && options.patient !== true,
                 ...(pooledTransactions && {
                   begin: () => beginPooled(connection, options?.snapshot),

@@ -1,6 +1,6 @@
 /**
- * Finds the primary among the hosts of the connection string, again and again: after a failover it is another host, or another server
- * behind the same address. All hosts are examined, because the host in use may be a former primary that was not shut down.
+ * Finds the primary among the hosts of the connection string, repeatedly: after a failover it is another host, or another server
+ * behind the same address. It examines all hosts, because the host in use may be a former primary that was not shut down.
  */
 import pg from 'pg';
 import type { Log } from '../../log.ts';
@@ -11,13 +11,16 @@ import { readIdentity, type ServerIdentity } from './server-identity.ts';
 import type { TimelineGuard } from './timeline-guard.ts';
 
 const probeWithinMs = 2_000;
-/** A new connection each: names and virtual addresses may lead to another server than before. */
+/**
+ * Intervals of the examinations. Each opens new connections, because names and virtual addresses may lead to another server than
+ * before.
+ */
 const everyMs = { severalHosts: 2_000, oneHost: 10_000, refusing: 1_000 };
 
-/** No host can be used. */
+/** None of the hosts can be used. */
 export class NoPrimary extends DatabaseUnavailable {
   override readonly name = 'NoPrimary';
-  /** True if waiting does not help, such as after a wrong password. */
+  /** True if waiting does not help, for example after a wrong password. */
   readonly isPermanent: boolean;
 
   constructor(message: string, isPermanent: boolean, options?: ErrorOptions) {
@@ -67,17 +70,17 @@ export class PrimaryFinder {
     return this.#current;
   }
 
-  /** Why the primary that can be reached is not used; undefined if it is used. */
+  /** The reason why a reachable primary is not used; undefined if it is used. */
   get refusal(): string | undefined {
     return this.#refusal;
   }
 
-  /** Why not even open connections may be used: two servers are primaries, and neither is known to be the right one. */
+  /** The reason why not even open connections may be used: two servers are primaries, and it is unknown which one is right. */
   get rivalry(): string | undefined {
     return this.#rivalry;
   }
 
-  /** Hosts that accept writes on an older timeline than the current one. */
+  /** Hosts that still accept writes on an older timeline. */
   get formerPrimaries(): readonly string[] {
     return this.#formerPrimaries;
   }
@@ -86,7 +89,7 @@ export class PrimaryFinder {
     return this.#url.hosts.length > 1;
   }
 
-  /** Examines all hosts. Concurrent calls share one examination. Throws `NoPrimary`. */
+  /** Examines all hosts and returns the primary. Concurrent calls share one examination. Throws `NoPrimary`. */
   find(): Promise<DatabaseHost> {
     this.#finding ??= this.#examine().finally(() => {
       this.#finding = undefined;
@@ -94,7 +97,7 @@ export class PrimaryFinder {
     return this.#finding;
   }
 
-  /** Examines the hosts from now on in the background. */
+  /** Starts to examine the hosts in the background. */
   watch(): void {
     if (this.#stopped) {
       return;
@@ -103,7 +106,7 @@ export class PrimaryFinder {
     const next = this.hasSeveralHosts ? severalHosts : oneHost;
     this.#timer = setTimeout(
       () => {
-        // Connections that fail report the reason by themselves.
+        // Errors are ignored here, because failing connections report the reason.
         void this.find()
           .catch(() => undefined)
           .then(() => this.watch());
@@ -148,7 +151,7 @@ export class PrimaryFinder {
 
   async #probe(host: DatabaseHost): Promise<Probe> {
     const client = new pg.Client({ ...this.#settings, connectionString: host.url });
-    // The error of a lost connection also rejects the call in progress.
+    // Ignored: the error of a lost connection also rejects the call in progress.
     client.on('error', () => undefined);
     try {
       await client.connect();
@@ -156,7 +159,7 @@ export class PrimaryFinder {
     } catch (error) {
       return { host, error };
     } finally {
-      // Not awaited: a server that does not respond does not end the connection either.
+      // Not awaited, because a server that does not respond does not close the connection either.
       client.end().catch(() => undefined);
     }
   }
@@ -193,7 +196,10 @@ function isPrimary({ identity }: Probe, mustBeWritable: boolean): boolean {
   return identity !== undefined && !identity.isStandby && !(mustBeWritable && identity.isReadOnly);
 }
 
-/** Two names may lead to one server; two servers on the same timeline were promoted independently, and neither is right. */
+/**
+ * Returns a description of another primary that conflicts with the newest one. Two names of one server do not conflict. Two servers
+ * on the same timeline do: they were promoted independently, and neither is known to be right.
+ */
 function rivalOf(newest: Primary, others: readonly Primary[]): string | undefined {
   const rival = others.find(
     ({ identity }) =>
@@ -218,7 +224,7 @@ function noPrimary(probes: readonly Probe[], mustBeWritable: boolean): NoPrimary
   });
 }
 
-/** If a name has several addresses and none can be reached, only the errors inside have a message. */
+/** Returns the message of an error. If a name has several addresses and none can be reached, only the inner errors have a message. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') {
     return error.errors.map((one) => (one instanceof Error ? one.message : String(one))).join(', ');

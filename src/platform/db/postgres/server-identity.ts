@@ -1,17 +1,17 @@
-/** Reads which server a connection leads to: primary or standby, its timeline, and whether a pooler is in between. */
+/** Reads the identity of the server behind a connection: primary or standby, its timeline, and whether a pooler is in between. */
 import pg from 'pg';
 
 export interface ServerIdentity {
   readonly isStandby: boolean;
   /** True on a standby, and on a primary whose transactions are read-only by default. */
   readonly isReadOnly: boolean;
-  /** Shared by a primary and its standbys. Undefined if the role may not read it. */
+  /** Identifier that a primary shares with its standbys. Undefined if the role may not read it. */
   readonly systemId: string | undefined;
-  /** Raised by every promotion. Undefined on a standby, or if the role may not read it. */
+  /** Incremented by every promotion. Undefined on a standby, or if the role may not read it. */
   readonly timeline: number | undefined;
-  /** Distinguishes two servers of the same system. */
+  /** Start time of the server, which distinguishes two servers of the same system. */
   readonly startedAt: string;
-  /** True if a pooler answered the connection: statements may run on different server connections. */
+  /** True if a pooler answered the connection, so that statements may run on different server connections. */
   readonly isPooled: boolean;
 }
 
@@ -25,8 +25,8 @@ interface IdentityRow {
 }
 
 /**
- * The timeline at which WAL is written now, from the first eight hexadecimal digits of the file's name. The control file's timeline
- * would be the one before until the first checkpoint after a promotion. NULL on a standby.
+ * SQL for the timeline at which WAL is written now: the first eight hexadecimal digits of the WAL file's name. The control file
+ * would have the previous timeline until the first checkpoint after a promotion. NULL on a standby.
  */
 export const timelineSql = `CASE WHEN pg_is_in_recovery() THEN NULL
   ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END`;
@@ -46,12 +46,12 @@ export async function readIdentity(client: pg.ClientBase): Promise<ServerIdentit
     systemId: row.system_id,
     timeline: row.timeline ?? undefined,
     startedAt: row.started_at,
-    // The server sends the id of its process when the connection opens. A pooler sends a number of its own.
+    // The server sends its process id when the connection opens. A pooler sends a number of its own.
     isPooled: (client as pg.ClientBase & { processID: number }).processID !== row.backend_pid,
   };
 }
 
-/** Managed services may forbid or lack the functions for WAL and the control file. */
+/** Managed services may forbid the functions for WAL and the control file, or not have them. */
 const notAllowed = new Set(['42501', '42883', '0A000']);
 
 async function readRow(client: pg.ClientBase): Promise<IdentityRow> {

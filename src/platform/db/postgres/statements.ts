@@ -1,10 +1,10 @@
-/** The form in which statements are given to `pg`. */
+/** Converts statements to the form that `pg` needs. */
 import type pg from 'pg';
 import { toText } from '../wire/values.ts';
 
 /**
- * Names of prepared statements, so that a connection parses each statement once. Most texts are fixed; those of
- * lists vary with their filters, so beyond `namesMax` statements are not prepared.
+ * Names of prepared statements, so that a connection parses each statement once. Most texts are fixed, but those of lists vary with
+ * their filters. Beyond `namesMax`, statements are not prepared.
  */
 const names = new Map<string, string>();
 const namesMax = 400;
@@ -20,13 +20,16 @@ function statementName(sql: string): string | undefined {
 }
 
 export interface StatementOptions {
-  /** Disables the timeout of the connection. */
+  /** Disables the timeout for responses. */
   readonly patient: boolean;
-  /** False if the next statement may run on another server connection, which does not know the name. */
+  /** False if the next statement may run on another server connection, where the name is unknown. */
   readonly prepared: boolean;
 }
 
-/** A text without parameters may contain several statements. Throws if a value cannot be encoded, before anything is sent. */
+/**
+ * Returns the configuration of a statement. SQL without parameters may contain several statements. Throws before anything is sent
+ * if a value cannot be encoded.
+ */
 export function queryConfig(
   sql: string,
   params: readonly unknown[] | undefined,
@@ -37,12 +40,15 @@ export function queryConfig(
     text: sql,
     ...(name !== undefined && { name }),
     ...(params !== undefined && { values: params.map(encoded) }),
-    // The longest possible timer; zero would mean the connection's own timeout.
+    // The longest possible timer, because zero would select the connection's own timeout.
     ...(patient && { query_timeout: 2_147_483_647 }),
   };
 }
 
-/** `pg` would encode a value after it has sent the statement: on failure it closes the statement, and still uses it later. */
+/**
+ * Encodes a value. `pg` would do this after sending the statement: after a failure it closes the prepared statement but still uses
+ * it later.
+ */
 function encoded(value: unknown): Uint8Array | string | null {
   return value instanceof Uint8Array ? value : toText(value);
 }

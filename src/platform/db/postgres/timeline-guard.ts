@@ -1,7 +1,7 @@
 /**
- * Remembers the newest timeline of the database, in memory and in a file of the data directory. Each promotion of a standby starts a
- * new timeline, so a writable server on an older one is a former primary that was not shut down: what is decided there is lost, and
- * is not counted on the new primary.
+ * Keeps the newest timeline of the database, in memory and in a file of the data directory. Each promotion of a standby starts a
+ * new timeline. So a writable server on an older timeline is a former primary that was not shut down: decisions made there are
+ * lost, and do not count on the new primary.
  */
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -11,12 +11,12 @@ import type { ServerIdentity } from './server-identity.ts';
 export interface TimelineRecord {
   readonly systemId: string;
   readonly timeline: number;
-  /** Raised when an operator accepts an older timeline, which then replaces what running processes remember. */
+  /** Incremented when an operator accepts an older timeline, which then replaces the newer one in running processes. */
   readonly accepted: number;
 }
 
 export interface TimelineGuardOptions {
-  /** Undefined: remembers in memory only. */
+  /** Undefined: the timeline is only kept in memory. */
   readonly file: string | undefined;
   readonly log: Log;
 }
@@ -25,7 +25,7 @@ export class TimelineGuard {
   readonly #file: string | undefined;
   readonly #log: Log;
   #newest: TimelineRecord | undefined;
-  /** False until the first server was checked: a service may be started with the URL of another database. */
+  /** False until the first server was checked, because a service may be started with the URL of another database. */
   #isBound = false;
   #hasWarned = { unreadable: false, unwritable: false };
 
@@ -39,12 +39,12 @@ export class TimelineGuard {
     return this.#newest;
   }
 
-  /** False if the timeline is older than the newest one. True if it is unknown. */
+  /** Returns false if the timeline is older than the newest one. An unknown timeline counts as current. */
   isCurrent(timeline: number | undefined): boolean {
     return timeline === undefined || timeline >= (this.#newest?.timeline ?? 0);
   }
 
-  /** Returns why this primary must not be used; undefined if it may be used. Remembers its timeline if it is newer. */
+  /** Returns the reason why this primary must not be used; undefined if it may be used. Stores its timeline if that is newer. */
   check({ systemId, timeline }: ServerIdentity): string | undefined {
     if (systemId === undefined || timeline === undefined) {
       this.#warnOnce(
@@ -54,7 +54,7 @@ export class TimelineGuard {
       return undefined;
     }
     if (this.#newest?.systemId !== systemId || this.#newest.timeline !== timeline) {
-      // Another process that uses the same file may know more.
+      // Another process with the same file may have seen a newer timeline.
       this.refresh();
     }
     const newest = this.#newest;
@@ -77,7 +77,7 @@ export class TimelineGuard {
     return undefined;
   }
 
-  /** Takes over the file if another process saw a newer timeline, or if an operator accepted an older one. */
+  /** Reads the file again: another process may have seen a newer timeline, or an operator may have accepted an older one. */
   refresh(): void {
     let stored: TimelineRecord | undefined;
     try {
@@ -98,7 +98,7 @@ export class TimelineGuard {
     }
   }
 
-  /** Replaces the newest timeline with that of this server, also if it is older. */
+  /** Replaces the newest timeline with that of this server, even if it is older. */
   accept({ systemId, timeline }: ServerIdentity): TimelineRecord {
     if (systemId === undefined || timeline === undefined) {
       throw new Error('the timeline of the database cannot be read with this role');
@@ -179,7 +179,7 @@ function parseRecord(text: string, file: string): TimelineRecord {
       return { systemId, timeline, accepted } as TimelineRecord;
     }
   } catch {
-    // Reported like a file with other content.
+    // An unreadable file is reported like one with other content.
   }
   throw new Error(
     `${file} does not contain the timeline of a database; remove it if you know that there was no failover`,

@@ -1,9 +1,8 @@
 /**
- * The backup file: a first line that names the format, frames, and the SHA-256 of everything before it. A frame is two lengths
- * (32 bits each, big-endian), JSON, and its data, which is compressed unless the frame says otherwise.
- *
- * The file is written under a temporary name, synced and renamed, so that a file with the final name is complete. A reader
- * checks the digest of the whole file before anything is used.
+ * The backup file: a first line with the format, frames, and the SHA-256 of everything before it. A frame consists of two lengths
+ * (32 bits each, big-endian), JSON, and data. The data is compressed unless the JSON says otherwise. The file is written under a
+ * temporary name, synced and renamed, so that a file with the final name is complete. A reader checks the digest of the whole file
+ * before it uses any content.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -16,14 +15,14 @@ import type { TransferFrame, TransferHeader, TransferSource } from './frames.ts'
 
 const compress = promisify(deflateRaw);
 const decompress = promisify(inflateRaw);
-/** Faster than the default level by a factor of three, for files that are a tenth larger. */
+/** Three times as fast as the default level, for files that are a tenth larger. */
 const compression = { level: 2 };
 
 const formatVersion = 1;
 const firstLine = `purser-backup ${formatVersion}\n`;
 const digestBytes = 32;
 const lengthsBytes = 8;
-/** Maximum size of the data of a frame: a larger one is damaged. */
+/** Maximum size of the data of a frame. A larger frame is damaged. */
 const frameBytesMax = 1_024 * 1_024 * 1_024;
 
 type StoredFrame =
@@ -38,7 +37,7 @@ export class BackupFileError extends Error {
 
 export interface WriteOptions {
   readonly compressed: boolean;
-  /** Replaces an existing file. */
+  /** True if an existing file may be replaced. */
   readonly replace: boolean;
   onFrame?(frame: TransferFrame): void;
 }
@@ -92,7 +91,7 @@ export async function writeBackupFile(
   return { bytes: bytes + digestBytes };
 }
 
-/** `link` does not replace a file that was created meanwhile. */
+/** Gives the file its final name. `link` does not replace a file that was created in the meantime. */
 async function publish(draft: string, path: string, replace: boolean): Promise<void> {
   if (replace) {
     await rename(draft, path);
@@ -111,7 +110,7 @@ export function fileExists(path: string): BackupFileError {
   return new BackupFileError(`${path} already exists; choose another name, or pass --force to replace it`);
 }
 
-/** Verifies the whole file, then returns its content. Close the source after use. */
+/** Verifies the whole file, then returns its content. The caller must close the source. */
 export async function openBackupFile(
   path: string,
 ): Promise<TransferSource & { readonly bytes: number; close(): Promise<void> }> {

@@ -15,16 +15,16 @@ export interface BulkConnection {
   copyOut(sql: string): Promise<Uint8Array>;
   /** Runs a `COPY … FROM STDIN`. */
   copyIn(sql: string, rows: Uint8Array): Promise<void>;
-  /** May be called twice. */
+  /** Can be called twice. */
   close(): Promise<void>;
 }
 
-/** Values have the same text in every session, whatever the settings of the server. */
+/** Session settings that give values the same text in every session, whatever the settings of the server are. */
 const sessionSettings = `SET TimeZone = 'UTC'; SET DateStyle = 'ISO, MDY'; SET IntervalStyle = 'postgres';
   SET bytea_output = 'hex'; SET extra_float_digits = 1; SET statement_timeout = 0;
   SET idle_in_transaction_session_timeout = 0`;
 
-/** `directory` must be locked by the caller: only one process may open it. */
+/** Opens an embedded database. The caller must have locked `directory`, because only one process may open it. */
 export async function openPgliteBulk(directory: string): Promise<BulkConnection> {
   const thread = await Thread.start({ directory, durability: 'sync' });
   thread.onExit(() => undefined);

@@ -1,6 +1,7 @@
 /**
- * Reads a whole database as frames. Tables are read in ranges of pages, so that memory is bounded and no key is needed. The
- * caller guarantees that nothing changes meanwhile: by a snapshot transaction, or because no other process has the directory.
+ * Reads a whole database as frames. Tables are read in ranges of pages, so that memory is bounded and no key is needed. The caller
+ * must ensure that nothing changes in the meantime: with a snapshot transaction, or because no other process has opened the
+ * directory.
  */
 import type { BulkConnection } from './bulk-connection.ts';
 import type { TransferFrame, TransferHeader, TransferredMigration, TransferSource } from './frames.ts';
@@ -20,13 +21,13 @@ export interface DatabaseSourceOptions {
   readonly createdAt: Date;
   readonly version: string;
   readonly engine: TransferHeader['engine'];
-  /** Tables that describe this instance and must not be copied. */
+  /** Returns true for tables that describe this instance and must not be copied. */
   isExcluded(table: string): boolean;
-  /** The open holds, as JSON, in batches. */
+  /** Returns the open holds as JSON, in batches. */
   holds(): AsyncIterable<readonly string[]> | Iterable<readonly string[]>;
 }
 
-/** A frame has about this many bytes of pages; the text of the rows may be twice as long. */
+/** Size of the pages of one frame. The text of the rows may be twice as long. */
 const frameBytes = 8 * 1_024 * 1_024;
 
 export async function openDatabaseSource(
@@ -83,7 +84,10 @@ export async function openDatabaseSource(
   return { header, frames };
 }
 
-/** Values that are stored apart from their row make the text of a page longer, so a range has fewer pages. */
+/**
+ * Splits a table into ranges of pages. Values that are stored outside of their row make the text of a page longer, so their ranges
+ * have fewer pages.
+ */
 function* pageRanges({
   pages,
   bytes,
@@ -99,7 +103,7 @@ function* pageRanges({
 
 const newline = 0x0a;
 
-/** In the text format, newlines within values are escaped. */
+/** Counts the rows in the text format of `COPY`, which escapes newlines within values. */
 export function countLines(data: Uint8Array): number {
   let lines = 0;
   for (let at = data.indexOf(newline); at !== -1; at = data.indexOf(newline, at + 1)) {

@@ -1,8 +1,7 @@
 /**
- * Loads frames into an empty database, of either engine. The schema is created by the migrations that the source had; later
- * ones are applied to the loaded data. Every frame is a transaction that also stores the progress, so a load that was
- * interrupted continues with the same source. The progress table exists until the load is complete, and no service starts
- * while it does.
+ * Loads frames into an empty database of either engine. The migrations that the source had create the schema; later ones are
+ * applied to the loaded data. Every frame is a transaction that also stores the progress, so an interrupted load can continue with
+ * the same source. The progress table exists until the load is complete, and no service starts while it exists.
  */
 import type { Database, Queryable } from '../database.ts';
 import { type Migration, migrate } from '../migrate.ts';
@@ -17,7 +16,7 @@ export class TransferError extends Error {
   override readonly name = 'TransferError';
 }
 
-/** Stops the start on a database that is only partly loaded. */
+/** Prevents a start on a database that is only partly loaded. */
 export async function requireCompleteDatabase(db: Queryable): Promise<void> {
   if (await tableExists(db, progressTable)) {
     throw new TransferError(
@@ -47,13 +46,13 @@ export function migrationsOf(header: TransferHeader, known: readonly Migration[]
   });
 }
 
-/** The schema that this build knows. */
+/** The migrations that this build has, and its version. */
 export interface KnownSchema {
   readonly migrations: readonly Migration[];
   readonly build: string;
 }
 
-/** Creates the schema in an empty database. Returns whether an earlier load of the same source continues. */
+/** Creates the schema in an empty database. `resumes` is true if an earlier load of the same source continues. */
 export async function prepareTarget(
   db: Database,
   header: TransferHeader,
@@ -75,7 +74,7 @@ export async function prepareTarget(
   if (progress?.prepared !== true) {
     await migrate(db, migrations, { build });
     await createPartitions(db, header.partitions);
-    // Migrations insert rows of their own, which the source has too.
+    // Deletes rows that migrations have inserted, because the source has them too.
     const tables = header.tables.map(({ name }) => quoted(name)).join(', ');
     await db.transaction(
       async (tx) => {
@@ -114,7 +113,7 @@ async function requireEmpty(db: Queryable): Promise<void> {
 const partitionName = /^[a-z][a-z0-9_]{0,62}$/;
 const partitionBound = /^(DEFAULT|FOR VALUES FROM \('[0-9 :.+-]+'\) TO \('[0-9 :.+-]+'\))$/;
 
-/** Names and bounds are checked, because they come from a file and become part of a statement. */
+/** Creates the partitions. Their names and bounds are checked, because they come from a file and become part of a statement. */
 async function createPartitions(db: Database, partitions: readonly Partition[]): Promise<void> {
   for (const { name, parent, bound } of partitions) {
     if (!partitionName.test(name) || !partitionName.test(parent) || !partitionBound.test(bound)) {
@@ -138,7 +137,7 @@ export async function loadFrames(
 ): Promise<void> {
   const tables = new Map(header.tables.map((table) => [table.name, table]));
   await requireColumns(connection, header);
-  // The progress is in the same transaction: if the last ones are lost in a crash, they are loaded again.
+  // Commits need not be synced: the progress is in the same transaction, so frames that a crash loses are loaded again.
   await connection.query('SET synchronous_commit = off');
   const [progress] = await connection.query<{ next_frame: bigint }>(
     `SELECT next_frame FROM ${progressTable}`,
@@ -172,7 +171,7 @@ export async function loadFrames(
   await requireEqualTables(connection, header, end);
 }
 
-/** The columns of the source must exist here, and no other ones. */
+/** Throws unless a table has exactly the columns of the source. */
 async function requireColumns(connection: BulkConnection, header: TransferHeader): Promise<void> {
   const here = new Map((await readTables(connection, () => false)).map((table) => [table.name, table]));
   for (const { name, columns } of header.tables) {
@@ -202,13 +201,13 @@ async function requireEqualTables(
   }
 }
 
-/** Applies the migrations that are newer than the source, and updates the statistics of the planner. */
+/** Applies the migrations that are newer than the source, and updates the statistics of the query planner. */
 export async function finishSchema(db: Database, { migrations, build }: KnownSchema): Promise<void> {
   await migrate(db, migrations, { build });
   await db.transaction((tx) => tx.query('ANALYZE'), { patient: true });
 }
 
-/** The last step: from now on a service may start on the database. */
+/** Ends the load. From now on a service may start on the database. */
 export async function markComplete(db: Database): Promise<void> {
   await db.query(`DROP TABLE ${progressTable}`);
 }

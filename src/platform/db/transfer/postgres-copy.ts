@@ -1,4 +1,4 @@
-/** `COPY` over a connection of `pg`, which calls these methods for the messages of the server. */
+/** `COPY` over a connection of `pg`, which calls these methods for the server's messages. */
 import type { Connection, Submittable } from 'pg';
 
 /** The part of a connection of `pg` that its types do not declare. */
@@ -49,7 +49,7 @@ export class CopyOut extends Copy<Uint8Array> {
   readonly #chunks: Uint8Array[] = [];
 
   handleCopyData({ chunk }: { chunk: Uint8Array }): void {
-    // The buffer of a message is reused for the next one.
+    // Copied, because the buffer of a message is reused for the next one.
     this.#chunks.push(Uint8Array.prototype.slice.call(chunk));
   }
 

@@ -3,23 +3,23 @@ import type { BulkConnection } from './bulk-connection.ts';
 
 export interface Table {
   readonly name: string;
-  /** Sorted by name: their order in the table depends on the order of the migrations. */
+  /** The names are sorted, because their order in the table depends on the order of the migrations. */
   readonly columns: readonly string[];
 }
 
 export interface Partition {
   readonly name: string;
   readonly parent: string;
-  /** Such as `FOR VALUES FROM ('…') TO ('…')`. */
+  /** SQL of the bound, such as `FOR VALUES FROM ('…') TO ('…')`. */
   readonly bound: string;
 }
 
-/** Part of a table that has rows of its own: the table itself, or one of its partitions. */
+/** A part of a table that stores rows: the table itself, or one of its partitions. */
 export interface StoredPart {
   readonly table: string;
   readonly name: string;
   readonly pages: number;
-  /** Bytes in pages of the part itself, and with long values that are stored apart. */
+  /** Bytes in the pages of the part, without and with long values that are stored outside of them. */
   readonly bytes: bigint;
   readonly bytesWithLongValues: bigint;
 }
@@ -101,13 +101,13 @@ export function columnList({ columns }: Pick<Table, 'columns'>): string {
   return columns.map(quoted).join(', ');
 }
 
-/** Number of rows and a digest of their content, whatever their order. */
+/** Number of rows, and a digest of their content that does not depend on their order. */
 export interface TableTotals {
   readonly rows: string;
   readonly digest: string;
 }
 
-/** The text of a value is the same on both engines in the session of a `BulkConnection`. */
+/** Returns the totals of a table. Both engines give values the same text in the session of a `BulkConnection`. */
 export async function readTotals(connection: BulkConnection, table: Table): Promise<TableTotals> {
   const [totals] = await connection.query<TableTotals>(
     `SELECT count(*)::text AS rows, coalesce(sum(hashtextextended(ROW(${columnList(table)})::text, 0)), 0)::text AS digest

@@ -1,4 +1,4 @@
-/** Encodes values in PostgreSQL's binary format: as fields of a COPY, and as arrays that are parameters of a statement. */
+/** Encodes values in PostgreSQL's binary format: as fields of a COPY, and as array parameters of a statement. */
 import { ByteWriter } from './byte-writer.ts';
 import { type ColumnTypes, jsonText } from './values.ts';
 
@@ -11,7 +11,7 @@ const nullLength = -1;
 const lengthBytes = 4;
 const headerBytes = { empty: 12, filled: 20 };
 
-/** Writes the length of the value and the value; null and undefined are NULL. */
+/** Writes the length of a value and the value. Null and undefined become NULL. */
 export function writeValue(writer: ByteWriter, type: ColumnType, value: unknown): void {
   if (value === null || value === undefined) {
     writeNull(writer);
@@ -56,7 +56,7 @@ function writeArray(writer: ByteWriter, type: ArrayType, values: readonly unknow
   writer.int32(elementOids[type]);
   if (dimensions > 0) {
     writer.int32(values.length);
-    // The index of the first element.
+    // Index of the first element.
     writer.int32(1);
     for (const value of values) {
       writeValue(writer, type, value);
@@ -65,8 +65,8 @@ function writeArray(writer: ByteWriter, type: ArrayType, values: readonly unknow
 }
 
 /**
- * Rows that are inserted by the thousand are sent as one array per column: PostgreSQL takes several times as long to parse
- * them as text or JSON as to insert them. The result has its own buffer, of exactly its size.
+ * Returns the array of one column. Thousands of rows are inserted from one array per column, because PostgreSQL takes several times
+ * as long to parse them as text or JSON as to insert them. The result has its own buffer, of exactly its size.
  */
 export function binaryArray(type: ArrayType, values: readonly unknown[]): Uint8Array {
   const writer = new ByteWriter(arrayBytes(type, values));

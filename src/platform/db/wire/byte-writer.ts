@@ -1,14 +1,14 @@
 /** Writes bytes in PostgreSQL's encoding: big-endian numbers, lengths before contents. Large buffers are reused. */
 
 const bufferBytes = 262_144;
-/** From this size on `take` lends the buffer itself; smaller contents are copied. */
+/** Size from which `take` lends the buffer itself. Smaller contents are copied. */
 const lentFromBytes = 65_536;
-/** Maximum number of spare buffers: as many as are in flight at once when a large batch is written. */
+/** Maximum number of spare buffers: the number in flight when a large batch is written. */
 const sparesMax = 4;
 const spareBytesMax = 1_048_576;
 /** Up to this length, a loop encodes ASCII text faster than `Buffer.write`. */
 const shortText = 64;
-/** The epoch from which PostgreSQL counts microseconds. */
+/** The epoch of PostgreSQL's timestamps, which are in microseconds. */
 const epochMs = Date.UTC(2000, 0, 1);
 const twoTo32 = 2 ** 32;
 const int64Max = 2n ** 63n - 1n;
@@ -17,7 +17,7 @@ export class ByteWriter {
   #bytes: Buffer<ArrayBuffer>;
   #view: DataView;
   #at = 0;
-  /** Buffers that were lent by `take` and returned. */
+  /** Buffers that `take` lent and that were returned. */
   readonly #spares: Buffer<ArrayBuffer>[] = [];
 
   /** `bytes` is the initial size of the buffer, which grows if necessary. */
@@ -31,7 +31,7 @@ export class ByteWriter {
     return this.#at;
   }
 
-  /** Discards what was written, such as the start of a message that failed. */
+  /** Discards the written bytes, such as the start of a message that failed. */
   clear(): void {
     this.#at = 0;
     if (this.#bytes.length > spareBytesMax) {
@@ -79,7 +79,7 @@ export class ByteWriter {
   }
 
   utf8(text: string): void {
-    // A UTF-16 code unit takes at most three bytes. The exact number is only computed near the end of the buffer.
+    // A UTF-16 code unit takes at most three bytes. The exact length is only computed near the end of the buffer.
     if (this.#at + 3 * text.length > this.#bytes.length) {
       this.#reserve(Buffer.byteLength(text));
     }
@@ -87,8 +87,8 @@ export class ByteWriter {
   }
 
   /**
-   * Writes a short ASCII text and returns its length. Returns undefined for any other text; the bytes that were written
-   * by then will be overwritten.
+   * Writes a short ASCII text and returns its length. Returns undefined for any other text; bytes that it has written so far are
+   * overwritten later.
    */
   #shortAscii(text: string): number | undefined {
     const { length } = text;
@@ -111,21 +111,18 @@ export class ByteWriter {
     this.#at += bytes.length;
   }
 
-  /** Reserves space for a length; returns the position that `end` needs to fill the length in. */
+  /** Reserves space for a length. Returns the position that `end` needs to fill in the length. */
   begin(): number {
     this.int32(0);
     return this.#at;
   }
 
-  /** Fills in the number of bytes written since `begin`, plus `more` for a length that counts itself. */
+  /** Fills in the number of bytes written since `begin`. `more` is added if the length includes itself. */
   end(begun: number, more = 0): void {
     this.#view.setInt32(begun - 4, this.#at - begun + more);
   }
 
-  /**
-   * Returns everything written, in a buffer that can be transferred to another thread. A large buffer can be reused
-   * after `bringBack`.
-   */
+  /** Returns the written bytes in a buffer that can be transferred to another thread. `bringBack` makes a large buffer available again. */
   take(): Uint8Array<ArrayBuffer> {
     const written = this.#bytes.subarray(0, this.#at);
     if (this.#at < lentFromBytes) {
@@ -135,12 +132,12 @@ export class ByteWriter {
     return written;
   }
 
-  /** Returns everything written, without a copy. The writer must not be used afterwards. */
+  /** Returns the written bytes without a copy. The writer must not be used afterwards. */
   finish(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#at);
   }
 
-  /** Makes a buffer that `take` has lent available again. */
+  /** Makes a buffer available again that `take` lent. */
   bringBack(buffer: ArrayBuffer): void {
     const { byteLength } = buffer;
     if (this.#spares.length < sparesMax && byteLength >= bufferBytes && byteLength <= spareBytesMax) {

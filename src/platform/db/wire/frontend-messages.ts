@@ -1,4 +1,4 @@
-/** Composes the messages of PostgreSQL's protocol that the embedded engine is sent. */
+/** Composes the protocol messages that are sent to the embedded engine. */
 import { writeNull, writeValue } from './binary-values.ts';
 import { ByteWriter } from './byte-writer.ts';
 import { type ColumnTypes, toText } from './values.ts';
@@ -7,17 +7,17 @@ type Row = Readonly<Record<string, unknown>>;
 
 const formats = { text: 0, binary: 1 };
 
-/** Shared by all messages: each is composed synchronously. */
+/** Shared by all messages, because each one is composed synchronously. */
 const writer = new ByteWriter();
 
 function composed(write: () => void): Uint8Array<ArrayBuffer> {
-  // A message that failed may have been written in part.
+  // A previous message that failed may have been written in part.
   writer.clear();
   write();
   return writer.take();
 }
 
-/** Makes the buffer of a message that the database has read available again. */
+/** Makes the buffer of a message available again after the database has read it. */
 export function bringBack(buffer: ArrayBuffer): void {
   writer.bringBack(buffer);
 }
@@ -38,7 +38,7 @@ function terminated(text: string): void {
   writer.int8(0);
 }
 
-/** Binds and executes the prepared statement of this name: Bind, Execute, Sync. */
+/** Returns the messages that bind and execute a prepared statement: Bind, Execute, Sync. */
 export function boundStatement(name: string, params: readonly unknown[]): Uint8Array<ArrayBuffer> {
   return composed(() => {
     const bind = begin('B');
@@ -78,14 +78,14 @@ function writeParameter(param: unknown): void {
   writer.end(begun);
 }
 
-/** Size of a CopyData message: the database reads each as a whole before it parses its rows. */
+/** Size of a CopyData message. The database reads a whole message before it parses the rows. */
 const copyMessageBytes = 65_536;
 const copySignature = Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1');
 const noMoreRows = -1;
 
 /**
- * A whole `COPY`: the statement, the rows and their end. It is the fastest way to insert rows: the database plans no statement,
- * builds neither arrays nor rows from parameters, and inserts page by page.
+ * Returns the messages of a `COPY`: the statement, the rows and their end. It is the fastest way to insert rows: the database does
+ * not plan a statement, builds no arrays or rows from parameters, and inserts page by page.
  */
 export function copiedRows(
   table: string,
@@ -99,7 +99,7 @@ export function copiedRows(
     end(query);
     let data = begin('d');
     writer.raw(copySignature);
-    // No flags, no extension.
+    // Flags and extension: none.
     writer.int32(0);
     writer.int32(0);
     for (const row of rows) {
@@ -118,7 +118,7 @@ export function copiedRows(
   });
 }
 
-/** A whole `COPY … FROM STDIN` in the text format: the statement, its rows and their end. */
+/** Returns the messages of a `COPY … FROM STDIN` in the text format: the statement, its rows and their end. */
 export function copiedText(statement: string, rows: Uint8Array): Uint8Array<ArrayBuffer> {
   return composed(() => {
     const query = begin('Q');

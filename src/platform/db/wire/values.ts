@@ -1,11 +1,11 @@
-/** Conversion between PostgreSQL's text format and JavaScript, for both engines: the parsers of `pg`, with two exceptions. */
+/** Converts between PostgreSQL's text format and JavaScript, for both engines. Uses the parsers of `pg` with two exceptions. */
 import pg from 'pg';
 
 type Parser = (text: string) => unknown;
 
 const overrides = new Map<number, Parser>([
   [pg.types.builtins.INT8, BigInt],
-  // `pg` would return a Date in the process's time zone, but a day is not an instant.
+  // Kept as text: `pg` would return a Date in the process's time zone, but a day is not an instant.
   [pg.types.builtins.DATE, (text) => text],
 ]);
 
@@ -13,13 +13,13 @@ export function parserOf(typeId: number): Parser {
   return overrides.get(typeId) ?? (pg.types.getTypeParser(typeId, 'text') as Parser);
 }
 
-/** Set per connection: the global parsers of `pg` would affect its other users in the process. */
+/** Set per connection, because the global parsers of `pg` would affect its other users in the process. */
 export const types: pg.CustomTypesConfig = {
   getTypeParser: (typeId, format) =>
     format === 'binary' ? pg.types.getTypeParser(typeId, format) : parserOf(typeId),
 };
 
-/** Returns a value in PostgreSQL's text format; the server knows its type. */
+/** Returns a value in PostgreSQL's text format. The server infers the type. */
 export function toText(value: unknown): string | null {
   if (value === null || value === undefined) {
     return null;
@@ -40,12 +40,12 @@ function quoted(text: string | null): string {
   return text === null ? 'NULL' : `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
 }
 
-/** Returns the JSON of a value that may contain bigints, which become strings. */
+/** Returns a value as JSON. Bigints become strings. */
 export function jsonText(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch {
-    // A replacer takes several times as long, and few values contain a bigint.
+    // Only tried after a failure, because a replacer takes several times as long, and few values contain a bigint.
     return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? part.toString() : part));
   }
 }

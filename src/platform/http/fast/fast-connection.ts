@@ -8,14 +8,14 @@ import { closeGently } from '../message/send.ts';
 import type { PlainHead } from './plain-head.ts';
 import { type PlainConnection, PlainRequest } from './plain-request.ts';
 
-/** Answers a request of the fast handler. Exactly one of the two methods must be called, once. */
+/** The response to a request that the fast handler has taken. One of its methods must be called exactly once. */
 export interface FastResponder {
   readonly socket: Socket;
-  /** Sends 200 with this body and these header lines, in addition to those of every response. Both must be ASCII. */
+  /** Sends 200 with this body, and with these header lines in addition to those of every response. Both must be ASCII. */
   sendOk(headerLines: string, body: string): void;
   /**
-   * Hands the request to the pipeline. `beforehand` receives it first: state of the fast handler can be attached to it, for
-   * the route's handler to find by `HandlerContext.requestIdentity`.
+   * Hands the request to the pipeline. `beforehand` gets it first and may attach state for the route's handler, which finds that
+   * state by `HandlerContext.requestIdentity`.
    */
   fallBackToPipeline(beforehand?: (request: HttpRequest) => void): void;
 }
@@ -24,22 +24,22 @@ export interface PreparedHead {
   readonly head: PlainHead;
   /** Length of the head, including the empty line that ends it. */
   readonly bytes: number;
-  /** The result of the fast handler's `prepare`. */
+  /** The value that the fast handler's `prepare` returned. */
   readonly prepared: unknown;
 }
 
-/** Larger requests are handed over to Node: this path buffers them before the caller is identified. */
+/** Larger requests are handed over to Node, because this path buffers requests before the caller is identified. */
 const requestBytesMax = 1_048_576;
 const noBytes: Buffer = Buffer.alloc(0);
 
-/** A request of which a part has arrived. */
+/** A request that has arrived in part. */
 interface PartialRequest {
-  /** A buffer as long as the request; `size` bytes of it have arrived. */
+  /** A buffer with the length of the whole request, of which `size` bytes have arrived. */
   readonly bytes: Buffer;
   size: number;
 }
 
-/** The server's side of a connection. */
+/** The operations of the server that a connection uses. */
 export interface FastConnectionHost {
   headOf(bytes: Buffer): PreparedHead | undefined;
   take(known: PreparedHead, body: Buffer): void;
@@ -49,29 +49,29 @@ export interface FastConnectionHost {
   timedOut(): void;
   /** Called when the connection is closed or handed over. */
   left(): void;
-  /** Returns the header lines that Node adds to its responses by itself. */
+  /** Returns the header lines that Node would add to its responses. */
   commonLines(): string;
-  /** Takes memory for a request that arrives. Returns false, and takes nothing, if there is too little. */
+  /** Takes memory for an arriving request. Returns false and takes nothing if there is not enough. */
   tryTakeMemory(bytes: number): boolean;
   releaseMemory(bytes: number): void;
-  /** True once the server stops: each response is then the last one of its connection, with `Connection: close`. */
+  /** Returns true once the server stops. Each response is then the last one of its connection, with `Connection: close`. */
   isClosing(): boolean;
   readonly keepAliveMs: number;
-  /** A body that is incomplete after this time is left to Node, which has timeouts for it. */
+  /** Time after which an incomplete body is left to Node, which has its own timeouts. */
   readonly bodyWithinMs: number;
   readonly firstByteWithinMs: number;
-  /** The connection is closed if responses wait and its socket is inactive for this long: its client does not read. */
+  /** Time after which the connection is closed if its socket is inactive while responses wait: the client does not read. */
   readonly stalledMs: number;
 }
 
 export class FastConnection implements FastResponder, PlainConnection {
   readonly socket: Socket;
   readonly #host: FastConnectionHost;
-  /** Bytes that were read and do not belong to the request in progress. */
+  /** Bytes that were read and do not belong to the current request. */
   #bytes = noBytes;
   /** The head of the request in progress, or of one whose body is incomplete. */
   #current: PreparedHead | undefined;
-  /** The request of the head above, while its body is incomplete. */
+  /** The request with this head while its body is incomplete. */
   #partial: PartialRequest | undefined;
   #body = noBytes;
   /** Node's response, while the pipeline uses one. */
@@ -81,7 +81,7 @@ export class FastConnection implements FastResponder, PlainConnection {
   #hasEnded = false;
   /** True while the socket has the timeout for clients that do not read. */
   #mayStall = false;
-  /** Time of the last change of state. */
+  /** Time of the last change of the connection's state. */
   #sinceMs = performance.now();
 
   constructor(socket: Socket, host: FastConnectionHost) {
@@ -105,7 +105,7 @@ export class FastConnection implements FastResponder, PlainConnection {
     if (this.#isInProgress || this.socket.writableNeedDrain) {
       this.socket.pause();
     } else if (this.socket.writableLength > 0) {
-      // Read bytes would postpone the timeout for clients that do not read, as often as one is sent.
+      // Paused, because each arriving byte would restart the timeout for clients that do not read.
       this.socket.pause();
       this.socket.write('', this.#onSent);
     } else {
@@ -136,7 +136,7 @@ export class FastConnection implements FastResponder, PlainConnection {
     }
   };
 
-  /** Forwards the timeout to the response, as Node's server does. Without one, it is the timeout for clients that do not read. */
+  /** Forwards the timeout to the response, as Node's server does. Without a response, the timeout is that for clients that do not read. */
   readonly #onTimeout = () => {
     if (this.#response !== undefined) {
       this.#response.emit('timeout', this.socket);
@@ -147,7 +147,7 @@ export class FastConnection implements FastResponder, PlainConnection {
     }
   };
 
-  /** An error also closes the socket; without a listener it would end the process. */
+  /** An error also closes the socket. Without a listener it would end the process. */
   readonly #onError = () => undefined;
 
   readonly #onClose = () => {
@@ -155,7 +155,7 @@ export class FastConnection implements FastResponder, PlainConnection {
     this.#host.left();
   };
 
-  /** Starts the next request, if it is complete. */
+  /** Starts the next request if it is complete. */
   #proceed(): void {
     if (this.#partial !== undefined) {
       if (this.#hasEnded) {
@@ -197,7 +197,10 @@ export class FastConnection implements FastResponder, PlainConnection {
     this.#host.take(current, this.#body);
   }
 
-  /** Each byte is copied once, to its place: joining the chunks as they arrive would copy the first ones again and again. */
+  /**
+   * Copies a chunk to its place in the request. Each byte is copied once; joining the chunks as they arrive would copy the first
+   * ones repeatedly.
+   */
   #collect(partial: PartialRequest, chunk: Buffer): void {
     const copied = chunk.copy(partial.bytes, partial.size);
     partial.size += copied;
@@ -228,7 +231,7 @@ export class FastConnection implements FastResponder, PlainConnection {
     this.#answered();
   }
 
-  /** Writes the response in the same form as Node. */
+  /** Writes the response in the same form as Node does. */
   answer(status: number, headers: Reply['headers'], body: string): void {
     const bytes = Buffer.byteLength(body);
     const length = status === 204 || status === 304 ? '' : `content-length: ${bytes}\r\n`;
@@ -251,7 +254,7 @@ export class FastConnection implements FastResponder, PlainConnection {
     this.#stopWatching();
     const request = requestOf(head, body, this.socket);
     const response = new ServerResponse(request);
-    // Node's server sets this private field too; there is no option for it.
+    // Node's server sets this private field too; no option exists for it.
     Object.assign(response, { _keepAliveTimeout: this.#host.keepAliveMs });
     response.shouldKeepAlive = !this.#host.isClosing();
     response.assignSocket(this.socket);
@@ -264,7 +267,7 @@ export class FastConnection implements FastResponder, PlainConnection {
     });
     this.#response = response;
     if (this.socket.destroyed) {
-      // The client is gone, and a closed socket emits no second `close` event.
+      // The client has disconnected, and a closed socket emits no second `close` event.
       response.destroy();
     }
     return { request, response };
@@ -285,8 +288,8 @@ export class FastConnection implements FastResponder, PlainConnection {
   }
 
   /**
-   * Starts the timeout for clients that do not read, or stops it if everything is sent. Of the socket, because only Node sees whether a
-   * large response makes progress. Most responses are sent at once, and need no timer.
+   * Starts the timeout for clients that do not read, or stops it if everything was sent. It is a timeout of the socket, because
+   * only Node sees whether a large response makes progress. Most responses are sent immediately and need no timer.
    */
   #watchUnsent(): void {
     if (this.socket.writableLength === 0) {
@@ -304,14 +307,14 @@ export class FastConnection implements FastResponder, PlainConnection {
     }
   }
 
-  /** Hands the connection over to Node, with all bytes that were read and not answered. */
+  /** Hands the connection over to Node, with all bytes that were read but not answered. */
   #handOver(): void {
     const { socket } = this;
     const bytes = this.#takePartial() ?? this.#bytes;
     this.#leave();
     socket.pause();
     if (this.#hasEnded) {
-      // `unshift` is not possible after the end of a stream.
+      // `unshift` is not possible after the end of the stream.
       this.#host.parse();
       socket.emit('data', bytes);
       socket.emit('end');

@@ -1,12 +1,14 @@
 /**
- * The fast HTTP path: reads plain requests in front of Node's parser, which takes longer than a whole decision. Every
- * connection starts here. A plain request (`plain-head.ts`) is answered by the fast handler or, if that does not accept
- * its head or falls back, by the pipeline. At the first request that is not plain, is too large or arrives too slowly,
- * the connection is handed over to Node for good, after all earlier responses. So unusual or broken framing,
- * expectations, upgrades and slow uploads are handled in one place, `server.ts`.
+ * The fast HTTP path: reads plain requests before Node's parser, which takes longer than a whole decision. Every connection starts
+ * here. A plain request (`plain-head.ts`) is answered by the fast handler. If the handler does not accept its head or falls back,
+ * the pipeline answers.
  *
- * A connection has one request in progress at a time and is paused if more bytes arrive meanwhile: responses keep their
- * order, and a client that sends without reading gets backpressure from its socket.
+ * At the first request that is not plain, is too large or arrives too slowly, the connection is handed over to Node permanently,
+ * after all earlier responses. So unusual or broken framing, expectations, upgrades and slow uploads are handled in one place,
+ * `server.ts`.
+ *
+ * A connection has one request in progress at a time, and is paused if more bytes arrive. So responses keep their order, and the
+ * socket of a client that sends without reading exerts backpressure.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -16,9 +18,9 @@ import { stalledMs as defaultStalledMs } from '../message/send.ts';
 import { FastConnection, type FastResponder, type PreparedHead } from './fast-connection.ts';
 import { headBytesMax, type PlainHead, parsePlainHead } from './plain-head.ts';
 
-/** Answers some plain requests without the pipeline. `Prepared` is what it derives from a head. */
+/** Answers some plain requests without the pipeline. `Prepared` is the data that it derives from a head. */
 export interface FastHandler<Prepared = unknown> {
-  /** Called for a head that is not cached. Returns undefined if the pipeline must answer requests with this head. */
+  /** Called for a head that is not cached. Returns undefined if requests with this head belong to the pipeline. */
   prepare(head: PlainHead): Prepared | undefined;
   take(prepared: Prepared, body: Buffer, responder: FastResponder): void;
 }
@@ -29,7 +31,7 @@ export interface FastPath {
 }
 
 const sweepEveryMs = 250;
-/** Maximum number of cached heads: clients repeat the same few. */
+/** Maximum number of cached heads. Clients repeat a few heads. */
 const cachedHeadsMax = 1_000;
 const defaultArrivingBytesMax = 67_108_864;
 const defaultBodyWithinMs = 250;
@@ -37,9 +39,9 @@ const headEnd = Buffer.from('\r\n\r\n');
 
 export interface FastPathOptions {
   readonly fastHandler?: FastHandler | undefined;
-  /** Answers all other requests. Default: the server's `request` listeners. */
+  /** Answers all requests that the fast handler does not. Default: the server's `request` listeners. */
   serve?(incoming: HttpRequest): void;
-  /** Memory of the incomplete requests of all connections. Beyond it, incomplete requests are left to Node. */
+  /** Maximum memory of the incomplete requests of all connections. Beyond it, incomplete requests are left to Node. */
   readonly arrivingBytesMax?: number;
   /** Time after which the rest of an incomplete request is left to Node. */
   readonly bodyWithinMs?: number;
@@ -61,7 +63,7 @@ export function openFastPath(
   const connections = new Set<FastConnection>();
   const cachedHeads = new Map<string, PreparedHead>();
 
-  /** Returns the head that these bytes start with; undefined if it is incomplete or not plain. */
+  /** Returns the head at the start of these bytes; undefined if it is incomplete or not plain. */
   function headOf(bytes: Buffer): PreparedHead | undefined {
     const end = bytes.indexOf(headEnd);
     if (end === -1 || end > headBytesMax) {
@@ -84,7 +86,7 @@ export function openFastPath(
     return prepared;
   }
 
-  /** Cached for a second, the resolution of `Date`: formatting is expensive. */
+  /** Cached for a second, the resolution of the `Date` header, because formatting is expensive. */
   let lines = { second: Number.NaN, isClosing: false, text: '' };
   const isClosing = () => !server.listening;
   function commonLines(): string {
@@ -103,7 +105,7 @@ export function openFastPath(
 
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
-    // Reads the address once, so that Node caches it: the system no longer returns it after the client has disconnected.
+    // Reads the address, so that Node caches it: the system no longer returns it after the client has disconnected.
     if (socket.remoteAddress === undefined) {
       socket.destroy();
       return;

@@ -1,9 +1,8 @@
 /**
- * Parses the head of a plain request, in a strict grammar: the usual requests of common clients, and nothing that two HTTP
- * parsers could read differently. A head outside the grammar is not an error; it is left to Node's parser.
- *
- * A request is plain if it is a GET without a body or a POST with a content length; has one space after each colon, no header
- * twice, and only printable ASCII; keeps the connection open; and has no transfer or content coding.
+ * Parses the head of a plain request in a strict grammar. It accepts the usual requests of common clients, and nothing that two
+ * HTTP parsers could read differently. A head outside the grammar is not an error, but is left to Node's parser. A plain request is
+ * a GET without a body or a POST with a content length. It has one space after each colon, no header twice and only printable
+ * ASCII. It keeps the connection open, and has no transfer or content coding.
  */
 import { maxHeaderSize } from 'node:http';
 import { forwardHeader } from '../pipeline/regions.ts';
@@ -11,9 +10,9 @@ import { forwardHeader } from '../pipeline/regions.ts';
 export interface PlainHead {
   readonly method: 'GET' | 'POST';
   readonly target: string;
-  /** By lower-case name. */
+  /** Values by lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Names and values alternately, as they were sent. */
+  /** Alternating names and values, as they were sent. */
   readonly rawHeaders: readonly string[];
   readonly bodyBytes: number;
 }
@@ -26,8 +25,8 @@ const headerLine = /^([A-Za-z][A-Za-z0-9-]*): ([!-~](?:[ -~]*[!-~])?)$/;
 const plainLength = /^(?:0|[1-9]\d{0,8})$/;
 
 /**
- * Headers that Node or the reader of the body treats specially. A plain request may have host, connection and
- * content-length, checked below.
+ * Headers that Node or the reader of the body treats specially. Three other such headers are allowed and checked below: host,
+ * connection and content-length.
  */
 const notPlain = new Set([
   'content-encoding',
@@ -43,7 +42,7 @@ const notPlain = new Set([
   forwardHeader,
 ]);
 
-/** Returns undefined if the head is not plain. `text` is the head without the empty line that ends it. */
+/** Parses the head without the empty line at its end. Returns undefined if it is not plain. */
 export function parsePlainHead(text: string): PlainHead | undefined {
   const [first = '', ...lines] = text.split('\r\n');
   const [, method, target] = requestLine.exec(first) ?? [];

@@ -1,4 +1,4 @@
-/** A request that the fast HTTP path has read completely. Node's message objects are created only if something needs them. */
+/** A request that the fast HTTP path has read completely. Node's message objects are only created if they are needed. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import { type BodyRules, parseBody, tooLarge } from '../message/body.ts';
@@ -12,7 +12,7 @@ import type { PlainHead } from './plain-head.ts';
 export interface PlainConnection {
   readonly socket: Socket;
   answer(status: number, headers: Reply['headers'], body: string): void;
-  /** Creates Node's message objects; the response must then be sent through them. */
+  /** Creates Node's message objects. The response must then be sent through them. */
   messagesOf(head: PlainHead, body: Buffer): NodeMessages;
 }
 
@@ -31,7 +31,7 @@ export class PlainRequest implements HttpRequest, RequestHead {
   constructor(connection: PlainConnection, head: PlainHead, body: Buffer) {
     this.method = head.method;
     this.url = head.target;
-    // Shared by all requests with this head: must not be modified.
+    // Shared by all requests with this head, so it must not be modified.
     this.headers = head.headers as IncomingHttpHeaders;
     this.rawHeaders = head.rawHeaders as string[];
     this.socket = connection.socket;

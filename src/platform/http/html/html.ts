@@ -1,4 +1,4 @@
-/** HTML documents: no script, nothing from another host, every text escaped. */
+/** HTML documents without inline scripts or resources of other hosts. All text is escaped. */
 import { createHash } from 'node:crypto';
 import type { PageAnswer } from '../routes/page.ts';
 import type { Assets } from './assets.ts';
@@ -7,11 +7,11 @@ import type { Theme } from './theme.ts';
 export interface HtmlDocument {
   readonly status?: number;
   readonly title: string;
-  /** For a stylesheet that has several themes. */
+  /** The theme, if the stylesheet has several. */
   readonly theme?: Theme;
   /** An inline stylesheet, or the paths of the console's stylesheet and icon. */
   readonly look: { readonly style: string } | Pick<Assets, 'stylesheet' | 'icon'>;
-  /** HTML. */
+  /** Content as HTML. */
   readonly body: string;
   /** Additional directives of the content security policy, such as `form-action 'self'`. */
   readonly policy?: string;
@@ -47,7 +47,7 @@ export function htmlDocument({
         "base-uri 'none'",
         "frame-ancestors 'none'",
       ].join('; '),
-      // Not `no-referrer`: browsers would send our own forms with `Origin: null`, as if another site had sent them.
+      // Not `no-referrer`, with which browsers would send our own forms with `Origin: null`, like forms of another site.
       'referrer-policy': 'same-origin',
       ...headers,
     },
@@ -64,6 +64,6 @@ const entities: Readonly<Record<string, string>> = {
 
 /** Escapes text for use as content or inside a quoted attribute. */
 export function escapeHtml(text: string): string {
-  // Most texts need no escaping: the test is cheaper than a copy.
+  // Most texts need no escaping, and this test is cheaper than a copy.
   return /[&<>"']/.test(text) ? text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? '') : text;
 }

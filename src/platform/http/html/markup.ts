@@ -1,10 +1,10 @@
 /**
- * HTML templates. Interpolated values are escaped, unless they were made by a template themselves, so that user input never
- * becomes markup. Attributes are always quoted, so that one way of escaping is enough.
+ * HTML templates. Interpolated values are escaped unless they are templates themselves, so that user input never becomes markup.
+ * Attributes are always quoted, so a single way of escaping is sufficient.
  */
 import { escapeHtml } from './html.ts';
 
-/** Only `html` creates instances: parsed JSON of the same shape is not an instance. */
+/** Only `html` creates instances, so parsed JSON of the same shape does not pass as markup. */
 class Markup {
   readonly #text: string;
 
@@ -35,7 +35,7 @@ export function render(part: Markup): string {
   return part.text;
 }
 
-/** Marks text as HTML that was escaped by other means, such as a Markdown renderer. Never for user input. */
+/** Marks text as HTML that other code has escaped, such as a Markdown renderer. Never for user input. */
 export function trusted(text: string): Markup {
   return new Markup(text);
 }

@@ -16,7 +16,7 @@ export function themeNamed(name: string | null | undefined): Theme {
   return themes.find((theme) => theme === name) ?? 'auto';
 }
 
-/** Valid for all paths: the pages of single sign-on are not below `/console`. */
+/** Returns the header of the cookie. The cookie is valid for all paths, because the pages of single sign-on are not below `/console`. */
 export function themeCookie(theme: Theme): string {
   return `${cookieName}=${theme}; Path=/; Max-Age=${yearSeconds}; SameSite=Lax; HttpOnly`;
 }

@@ -1,4 +1,4 @@
-/** Client addresses: determines the client of a request, and matches addresses against lists. */
+/** Client addresses: determines the address of a client, and matches addresses against lists. */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
@@ -26,7 +26,7 @@ export function parseCidr(text: string): Cidr | undefined {
   return { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' };
 }
 
-/** One list per family: in a single `BlockList` of Node `::/0` matches every IPv4 address. */
+/** Each family has a separate list, because in a single `BlockList` of Node `::/0` matches every IPv4 address. */
 export interface AddressList {
   readonly ipv4: BlockList;
   readonly ipv6: BlockList;
@@ -50,8 +50,8 @@ export function isListed(list: AddressList, address: string): boolean {
 }
 
 /**
- * Returns the address of the socket; if that is a trusted proxy, the rightmost address of `X-Forwarded-For` that is not
- * a trusted proxy. Everything further left comes from an untrusted party.
+ * Returns the address of the client. It is the address of the socket. If that is a trusted proxy, it is the rightmost address of
+ * `X-Forwarded-For` that is not a trusted proxy: addresses further left come from an untrusted party.
  */
 export function clientAddress(
   { socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>,

@@ -1,20 +1,21 @@
 /**
- * The memory of request bodies while they arrive, and of those that are in work, bounded in total and shared fairly: among tenants, and separately among
- * the addresses of clients that are not identified yet, so that those cannot use what tenants need.
+ * The memory of request bodies, while they arrive and while they are processed. It is bounded in total and shared fairly among
+ * tenants. Clients that are not identified yet have a separate pool, shared by address, so that they cannot use up the memory of
+ * tenants.
  */
 import { getHeapStatistics } from 'node:v8';
 import { FairShare } from '../../fair-share.ts';
 import { addressBlock } from './address.ts';
 
-/** A part of a pool of bytes. */
+/** A pool of bytes, and the owner that takes from it. */
 export interface BodyMemory {
   readonly pool: FairShare;
   readonly owner: string;
 }
 
-/** The rest of the heap is for all else. */
+/** The other half of the heap is for everything else. */
 const halfOfHeap = Math.floor(getHeapStatistics().heap_size_limit / 2);
-/** Each tenant can use 32 MiB of the last tenth, which is reserved; less if the heap is small or several tenants use the pool. */
+/** The last tenth is reserved. Each tenant can use 32 MiB of it; less if the heap is small or several tenants use the pool. */
 const tenantPool = new FairShare({ capacity: Math.min(1_073_741_824, halfOfHeap), shareMax: 33_554_432 });
 const workPool = new FairShare({ capacity: halfOfHeap, shareMax: 67_108_864 });
 /** Enough for hundreds of the largest forms. */
@@ -27,12 +28,12 @@ export function bodyMemoryOf(tenantId: string | undefined, address: string): Bod
     : { pool: tenantPool, owner: tenantId };
 }
 
-/** Returns the memory for bodies of this tenant that have arrived, and for what is made of them. */
+/** Returns the memory for bodies of this tenant that have arrived, and for values parsed from them. */
 export function workMemoryOf(tenantId: string): BodyMemory {
   return { pool: workPool, owner: tenantId };
 }
 
-/** An amount of memory that changes. */
+/** A variable amount of memory. */
 export class HeldMemory {
   readonly #memory: BodyMemory;
   #bytes = 0;
@@ -41,7 +42,7 @@ export class HeldMemory {
     this.#memory = memory;
   }
 
-  /** Returns false, and changes nothing, if there is no room for more. */
+  /** Changes the amount. Returns false and changes nothing if there is no room. */
   resize(bytes: number): boolean {
     const { pool, owner } = this.#memory;
     const more = bytes - this.#bytes;

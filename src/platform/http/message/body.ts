@@ -1,4 +1,4 @@
-/** Reads a request body. The limit in bytes applies to the declared length and to the body after decompression. */
+/** Reads a request body. The byte limit applies to the declared length, and to the body after decompression. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
@@ -21,7 +21,7 @@ const decompressors = new Map<string, () => NodeJS.ReadWriteStream & Readable>([
 
 export interface BodyRules {
   readonly limitBytes: number;
-  /** Maximum number of values in the JSON. Undefined: the usual one. */
+  /** Maximum number of values in the JSON. Undefined: the default. */
   readonly valuesMax?: number | undefined;
   readonly optional: boolean;
   readonly memory: BodyMemory;
@@ -29,7 +29,7 @@ export interface BodyRules {
   readonly lines?: JsonList | undefined;
 }
 
-/** Returns the body as an object; `{}` if it is optional and absent. */
+/** Reads the body as a JSON object. An optional body that is absent is `{}`. */
 export async function readJsonBody(
   request: IncomingMessage,
   response: ServerResponse,
@@ -40,7 +40,7 @@ export async function readJsonBody(
   return parseBody(bytes, request.headers['content-type'], rules);
 }
 
-/** Returns the body as bytes, decompressed. */
+/** Reads the body as decompressed bytes. */
 export async function readRawBody(
   request: IncomingMessage,
   response: ServerResponse,
@@ -50,7 +50,7 @@ export async function readRawBody(
   return readBytes(request, rules);
 }
 
-/** Like `readJsonBody`, for a body that was already read. */
+/** Parses a body that was already read, in the same way as `readJsonBody`. */
 export function parseBody(
   bytes: Buffer,
   contentType: string | undefined,
@@ -72,8 +72,8 @@ export function parseBody(
 const formParametersMax = 1_000;
 
 /**
- * Returns the fields of a form as browsers submit it. Compressed forms are rejected: browsers do not compress forms, and some
- * forms are read before the caller is identified, so a kilobyte must not become a megabyte.
+ * Reads the fields of a form as browsers submit it. Compressed forms are rejected: browsers do not compress forms. Some forms are
+ * read before the caller is identified, when a kilobyte must not become a megabyte.
  */
 export async function readForm(
   request: IncomingMessage,
@@ -106,7 +106,7 @@ function countAmpersands(bytes: Buffer): number {
   return count;
 }
 
-/** Returns the names and values of a form or a query. Rejects those that cannot be stored. */
+/** Parses the names and values of a form or a query. Rejects values that cannot be stored. */
 export function storableParameters(text: string): URLSearchParams {
   const parameters = new URLSearchParams(text);
   for (const [name, value] of parameters) {
@@ -118,13 +118,13 @@ export function storableParameters(text: string): URLSearchParams {
 }
 
 /**
- * Sends `100 Continue` to a client that waits for it. Called only after all earlier checks have passed; not sent if the
- * declared body is too large.
+ * Sends `100 Continue` to a client that waits for it, unless the declared body is too large. Called only after all earlier checks
+ * have passed.
  */
 function sendContinue(request: IncomingMessage, response: ServerResponse, limitBytes: number): void {
   if (request.headers.expect !== undefined && declaredBytes(request) <= limitBytes) {
     response.writeContinue();
-    // The expectation is met; from here on the request is like any other.
+    // Removed, because from here on the request is like any other.
     delete request.headers.expect;
   }
 }
@@ -133,19 +133,19 @@ function declaredBytes(request: IncomingMessage): number {
   return Number(request.headers['content-length'] ?? 0) - (trailers.get(request)?.bytes ?? 0);
 }
 
-/** One message for truncated and for damaged bodies: if a body is both, either problem may be detected first. */
+/** Truncated and damaged bodies share one message, because either problem may be detected first. */
 export const endedEarly = 'The body ended early or is damaged.';
 
-/** Requests whose body framing broke while it arrived, with the error to send. */
+/** The error to send, for each request whose body framing broke while it arrived. */
 const broken = new WeakMap<IncomingMessage, ApiError>();
 const whenBroken = Symbol('when broken');
 
-/** A request with the callback for a broken body. */
+/** A request with its callback for a broken body. */
 interface Breakable extends IncomingMessage {
   [whenBroken]?: () => void;
 }
 
-/** Marks a body as unreadable from here on, for its current or later reader. */
+/** Marks the rest of a body as unreadable, for its current or later reader. */
 export function breakBody(request: Breakable, error: ApiError): void {
   broken.set(request, error);
   request[whenBroken]?.();
@@ -165,7 +165,7 @@ export function onBroken(request: Breakable, listener: () => void): void {
   request[whenBroken] = listener;
 }
 
-/** The end of a body that proves its origin, and is not part of its content. */
+/** Bytes at the end of a body that prove its origin. They do not belong to its content. */
 export interface BodyTrailer {
   readonly bytes: number;
   isValid(body: Buffer, trailer: Buffer): boolean;
@@ -190,7 +190,7 @@ async function readBytes(request: IncomingMessage, rules: ReadingRules): Promise
     throw tooLarge(limitBytes);
   }
   const trailer = trailers.get(request);
-  // Verified as a whole before any of it is used, also before it is decompressed.
+  // Verified as a whole before any of it is used or decompressed.
   const verified = trailer && withoutTrailer(await collect(request, request, rules, trailer.bytes), trailer);
   const encoding = encodingOf(request);
   if (encoding === 'identity') {
@@ -228,7 +228,7 @@ function collect(
 ): Promise<Buffer> {
   const { pool, owner } = memory;
   const bytesMax = limitBytes + trailingBytes;
-  // One growing buffer: a list of chunks would cost hundreds of bytes per chunk, even for chunks of one byte.
+  // A single growing buffer, because a list would cost hundreds of bytes per chunk, even for chunks of one byte.
   let bytes: Buffer = noBytes;
   let size = 0;
   const releaseBuffer = () => {
@@ -274,7 +274,7 @@ function collect(
     });
     stream.on('end', () => {
       const body = bytes.subarray(0, size);
-      // The request keeps its listeners, and with them this buffer, until it is answered.
+      // Released now, because the listeners keep a reference to this buffer until the request is answered.
       releaseBuffer();
       resolve(body);
     });
@@ -288,7 +288,7 @@ function collect(
   return reading.finally(releaseBuffer);
 }
 
-/** The declared size is allocated only once this part of the body has arrived: a declaration alone costs no memory. */
+/** Fraction of the body that must have arrived before its declared size is allocated. So a declaration alone costs no memory. */
 const allocateDeclaredFrom = 1 / 8;
 
 function bufferSizeFor(bytes: number, declared: number, limitBytes: number): number {

@@ -1,6 +1,6 @@
 /** Cookies: reads the header, and writes host-only cookies. */
 
-/** Returns the first cookie of that name; browsers send the most specific one first. */
+/** Returns the first cookie with this name. Browsers send the most specific cookie first. */
 export function readCookie(header: string | undefined, name: string): string | undefined {
   for (const part of header?.split(';') ?? []) {
     const equals = part.indexOf('=');
@@ -18,13 +18,13 @@ export interface Cookies {
 }
 
 /**
- * Over HTTPS the name starts with `__Host-`: browsers accept such a cookie only from this host and over TLS. Over plain
- * HTTP, used for local trials, that prefix is not possible, so the name has none.
+ * Returns functions for a cookie. Over HTTPS its name starts with `__Host-`: browsers accept such a cookie only from this host and
+ * over TLS. Over plain HTTP, which is for local trials, the prefix is not possible, so the name has none.
  */
 export function cookiesNamed(bareName: string, baseUrl: string, sameSite: 'Lax' | 'None' = 'Lax'): Cookies {
   const secure = baseUrl.startsWith('https:');
   const name = secure ? `__Host-${bareName}` : bareName;
-  // Browsers reject `SameSite=None` without TLS, so forms of other sites cannot send a cookie there.
+  // `SameSite=None` needs TLS. Without it, browsers reject the cookie, so `Lax` is used.
   const attributes = `Path=/; HttpOnly; SameSite=${secure ? `${sameSite}; Secure` : 'Lax'}`;
   return {
     name,

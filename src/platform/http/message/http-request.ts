@@ -9,11 +9,11 @@ import { sendReply, sendStream } from './send.ts';
 export interface HttpRequest {
   readonly request: RequestHead;
   readBody(rules: BodyRules): ParsedBody | Promise<ParsedBody>;
-  /** Reads the body as bytes, instead of `readBody`. */
+  /** Reads the body as bytes. Alternative to `readBody`. */
   readBytes(rules: Pick<BodyRules, 'limitBytes' | 'memory'>): Buffer | Promise<Buffer>;
   /** Returns Node's message objects, for forms, streamed responses and forwarded requests. */
   messages(): NodeMessages;
-  /** Sends the reply with `headers`, which include those of the reply. */
+  /** Sends the reply. `headers` replace those of the reply and include them. */
   send(reply: Reply | StreamedReply, headers: Reply['headers']): void;
 }
 

@@ -1,4 +1,4 @@
-/** Positions in the bytes of JSON: every structural character is one byte in UTF-8. */
+/** Finds positions in the bytes of JSON, in which every structural character is one byte of UTF-8. */
 export const quote = 0x22;
 export const backslash = 0x5c;
 export const comma = 0x2c;
@@ -11,15 +11,15 @@ export const brace = 0x7b;
 export const braceEnd = 0x7d;
 export const bracket = 0x5b;
 export const bracketEnd = 0x5d;
-/** Every number of up to this many characters without an exponent is stable. */
+/** Maximum length of numbers that are stable without a comparison, if they have no exponent. */
 const stableCharacters = 15;
 
-/** Bytes of a string that are read one by one, before its end is searched. Most strings are short, or hardly have quotes. */
+/** Number of bytes of a string that are read one by one before its end is searched. Most strings are short or have few quotes. */
 const stepBytes = 64;
 
 /**
- * Returns the position of the quote that ends the string whose content starts at `from`; if there is none before `to`, a position from
- * which the search can go on, `to` or behind it.
+ * Returns the position of the quote that ends a string whose content starts at `from`. If there is none before `to`, returns a
+ * position at or after `to` where the search can continue.
  */
 export function endOfString(bytes: Buffer, from: number, to = bytes.length): number {
   const stepEnd = Math.min(to, from + stepBytes);
@@ -35,13 +35,13 @@ export function endOfString(bytes: Buffer, from: number, to = bytes.length): num
 }
 
 function endOfLongString(bytes: Buffer, from: number, to: number): number {
-  // The search of a long string must not go to its end in every step.
+  // Bounded, so that a step does not search a long string to its end.
   const within = to < bytes.length ? bytes.subarray(0, to) : bytes;
   let at = from;
   while (at < to) {
     const found = within.indexOf(quote, at);
     const end = found === -1 ? to : found;
-    // An odd number of backslashes before it escapes it, or the first byte after `to`.
+    // The byte at `end` is escaped if an odd number of backslashes precedes it.
     let backslashes = 0;
     while (end - 1 - backslashes >= at && bytes[end - 1 - backslashes] === backslash) {
       backslashes += 1;
@@ -62,7 +62,7 @@ function endOfLongString(bytes: Buffer, from: number, to: number): number {
   return at;
 }
 
-/** Returns the end of the number that `from` is in, or `to`. */
+/** Returns the end of the number around `from`, at most `to`. */
 export function endOfNumber(bytes: Buffer, from: number, to = bytes.length): number {
   const last = Math.min(to, bytes.length);
   let at = from;

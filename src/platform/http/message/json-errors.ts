@@ -1,8 +1,7 @@
 /**
- * Finds the members of a body that must be rejected although the text is valid JSON: strings that cannot be stored, and what
- * `JSON.parse` ignores silently: a name that appears twice in one object, and numbers that it rounds.
- *
- * Slow, since it builds paths: called only for bodies that may have such a member.
+ * Finds members of a body that must be rejected although the JSON is valid: strings that cannot be stored, names that appear twice
+ * in one object, and numbers that `JSON.parse` rounds silently. Slow, because it builds paths, so it is only called for bodies that
+ * may have such a member.
  */
 import type { FieldError } from '../../../contract/errors.ts';
 import { endOfNumber, endOfString } from './json-bytes.ts';
@@ -11,13 +10,13 @@ import { isStableNumber } from './json-numbers.ts';
 export interface JsonErrorRules {
   /** Field name of an error about the whole text. */
   readonly whole: string;
-  /** Prefix of the field names of its members. */
+  /** Prefix of the field names of the members. */
   readonly path: string;
 }
 
 /** Limits the response to a body full of errors, which could be many times the size of the body. */
 export const fieldErrorsMax = 10_000;
-/** Longer paths are truncated: otherwise each value of a body could have megabytes of path in the response. */
+/** Maximum length of a path in the response. Otherwise each value of a body could have a path of megabytes. */
 const pathMax = 400;
 const shownNameMax = 100;
 
@@ -63,7 +62,7 @@ function addUnstorable(value: unknown, path: string, whole: string, fieldErrors:
   } else if (value !== null && typeof value === 'object') {
     for (const [key, member] of Object.entries(value)) {
       const field = memberPath(path, key);
-      // No legitimate client sends this name.
+      // A legitimate client never sends this name.
       if (key === '__proto__') {
         fieldErrors.push({ field, code: 'unknown_field', message: 'This name is not allowed.' });
       } else if (!isStorable(key)) {
@@ -79,7 +78,7 @@ function addUnstorable(value: unknown, path: string, whole: string, fieldErrors:
   }
 }
 
-/** An object or a list that has not ended yet. */
+/** An object or a list whose end was not reached yet. */
 interface Open {
   readonly path: string;
   /** Names of the object so far; undefined for a list. */

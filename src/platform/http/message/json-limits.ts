@@ -1,20 +1,20 @@
-/** The limits of JSON from clients, and counts of what was scanned. */
+/** The limits of JSON from clients, and a tally of what was scanned. */
 import { randomInt } from 'node:crypto';
 
-/** A member of the outermost object: a list that makes up nearly all of the text. */
+/** A list in the outermost object that makes up nearly all of the text. */
 export interface JsonList {
   readonly field: string;
   /** Maximum number of items. */
   readonly max: number;
 }
 
-/** Counts of what was scanned so far, and their limit. Lines of JSON share one tally. */
+/** Counts of scanned items, and their maximum. All lines of a JSON lines body share one tally. */
 export interface JsonTally {
   readonly valuesMax: number;
   values: number;
   members: number;
   differentNames: number;
-  /** A bit per hash of a name; allocated once there are enough names to count different ones. */
+  /** One bit per hash of a name. Allocated once there are many names. */
   nameBits: Uint32Array | undefined;
 }
 
@@ -28,7 +28,7 @@ export function newTally(list?: JsonList, bodyValuesMax = valuesMax): JsonTally 
   };
 }
 
-/** Returns true once a limit is exceeded: nothing after it can be accepted. */
+/** Returns true once a limit is exceeded. The rest of the body then need not be scanned. */
 export function isSpent({ values, differentNames, ...tally }: JsonTally): boolean {
   return values > tally.valuesMax || differentNames > differentNamesMax;
 }
@@ -36,11 +36,11 @@ export function isSpent({ values, differentNames, ...tally }: JsonTally): boolea
 export const nestingMax = 64;
 /** Maximum number of members of one object. The engine turns larger objects into hash tables, which are expensive. */
 export const membersMax = 1_000;
-/** Maximum number of members, items, objects and lists of one body, unless its route declares another. */
+/** Maximum number of members, items, objects and lists in one body, unless its route declares another maximum. */
 export const valuesMax = 50_000;
 /**
- * Average number of values that is allowed per item of the body's one long list, if this allows more than `valuesMax`:
- * enough for a run with all its tags and metadata.
+ * Average number of values per item of the body's one long list, used if it allows more than `valuesMax`. It is enough for a run
+ * with all its tags and metadata.
  */
 export const valuesPerItemMax = 100;
 /**
@@ -48,16 +48,16 @@ export const valuesPerItemMax = 100;
  * more than a repeated name.
  */
 export const differentNamesMax = 20_000;
-/** Different names are counted only beyond this number: the usual body has fewer. */
+/** Number of names from which different names are counted. Usual bodies have fewer names. */
 export const fewNames = 5_000;
 
 const nameBitsMax = 2 ** 20;
-/** Random, so that a client cannot construct names that share their bits. */
+/** Random, so that a client cannot construct names with the same bits. */
 const hashSeed = randomInt(2 ** 32);
 
 /**
- * Returns the number of different names so far. Names that share a bit count once, which is rare for these numbers of
- * names.
+ * Counts a name and returns the number of different names so far. Names with the same bit count once, which is rare for these
+ * numbers of names.
  */
 export function countName(tally: JsonTally, bytes: Buffer, from: number, to: number): number {
   tally.nameBits ??= new Uint32Array(nameBitsMax / 32);

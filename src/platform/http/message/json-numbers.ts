@@ -1,11 +1,14 @@
-/** Detects JSON numbers that change when they are parsed and written again. */
+/** Detects JSON numbers that change when they are parsed and serialized. */
 
-/** Longer numbers are treated as unstable without a comparison. */
+/** Maximum length of numbers that are compared. Longer ones count as unstable. */
 const charactersMax = 400;
-/** Enough digits to distinguish any two doubles; some programs write all of them. */
+/** Enough digits to distinguish any two doubles. Some programs always write this many. */
 const digitsOfDouble = 17;
 
-/** `text` is a number as JSON writes it. `1.0`, `1e2` and `0.10` are stable: they come back as the same value. */
+/**
+ * Returns true if a JSON number keeps its value when it is parsed and serialized. `1.0`, `1e2` and `0.10` are stable, because only
+ * their notation changes.
+ */
 export function isStableNumber(text: string): boolean {
   if (text.length > charactersMax) {
     return false;

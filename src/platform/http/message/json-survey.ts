@@ -1,6 +1,6 @@
 /**
  * Scans JSON before it is parsed: checks that it is small enough, and finds the items of its one long list. `JSON.parse` takes
- * seconds for a few megabytes of different names or of tiny lists, and cannot be interrupted.
+ * seconds for a few megabytes of different names or tiny lists, and cannot be interrupted.
  */
 import {
   backslash,
@@ -32,9 +32,9 @@ import {
 import { isStableNumber } from './json-numbers.ts';
 
 export interface JsonSurvey {
-  /** Message about the limit that the text exceeds; then it must not be parsed. */
+  /** Message about the limit that the text exceeds. If it is set, the text must not be parsed. */
   readonly excess: string | undefined;
-  /** Number of names; a name that appears twice in one object counts twice. */
+  /** Number of members. A name that appears twice in one object counts twice. */
   readonly members: number;
   /** True if a number would change when it is stored and read. */
   readonly hasUnstableNumber: boolean;
@@ -42,7 +42,7 @@ export interface JsonSurvey {
   readonly items: ItemsPlace | undefined;
 }
 
-/** Positions of the items of a list: each starts after the bracket or a comma and ends at the next. */
+/** Positions of the items of a list. Each item starts after the bracket or a comma and ends before the next one. */
 export interface ItemsPlace {
   readonly field: string;
   readonly start: number;
@@ -50,10 +50,13 @@ export interface ItemsPlace {
   readonly commas: readonly number[];
 }
 
-/** Number of names of the open objects, by depth. Shared by all surveys in one step, since each ends before another starts. */
+/**
+ * Number of names in the open objects, by depth. All uninterrupted scans share this array, because each one ends before the next
+ * starts.
+ */
 const sharedCounts = new Int32Array(nestingMax + 1);
 
-/** Does not check that the text is valid JSON: the parser does. */
+/** Scans a whole text. Does not check that it is valid JSON, because the parser does. */
 export function surveyJson(bytes: Buffer, list?: JsonList, tally: JsonTally = newTally(list)): JsonSurvey {
   const scan = new JsonScan(bytes, tally, { list, counts: sharedCounts });
   scan.scanTo(bytes.length);
@@ -62,9 +65,9 @@ export function surveyJson(bytes: Buffer, list?: JsonList, tally: JsonTally = ne
 
 export interface ScanOptions {
   readonly list?: JsonList | undefined;
-  /** Default: none. */
+  /** Maximum length of a name in bytes. Default: none. */
   readonly nameBytesMax?: number;
-  /** Replaces an array of this scan: for a scan in one step. */
+  /** An array to use instead of a new one. Only for uninterrupted scans. */
   readonly counts?: Int32Array;
 }
 
@@ -73,7 +76,7 @@ export class JsonScan {
   readonly #bytes: Buffer;
   readonly #tally: JsonTally;
   readonly #list: JsonList | undefined;
-  /** The name of the list, in quotes. */
+  /** The name of the list, including its quotes. */
   readonly #listName: Buffer | undefined;
   readonly #nameBytesMax: number;
   readonly #valuesLeft: number;
@@ -107,12 +110,12 @@ export class JsonScan {
     counts[0] = 0;
   }
 
-  /** Counts of members, items, objects and lists. */
+  /** Number of members, items, objects and lists so far. */
   get values(): number {
     return this.#values;
   }
 
-  /** Scans up to this position. Returns true at the end of the text, or if it exceeds a limit. */
+  /** Scans up to this position. Returns true if the text has ended or exceeds a limit. */
   scanTo(to: number): boolean {
     const bytes = this.#bytes;
     const counts = this.#counts;
@@ -220,14 +223,14 @@ export class JsonScan {
     }
   }
 
-  /** At the comma after an item of the list. */
+  /** Notes the comma after an item of the list. */
   #endItem(at: number): void {
     if (this.#current === undefined) {
       return;
     }
     const { commas } = this.#current;
     if (commas.length + 1 === this.#list?.max) {
-      // The schema will reject the list, and parsing millions of short items one by one would take seconds.
+      // Stops recording: the schema will reject the list, and parsing millions of short items one by one would take seconds.
       this.#current = undefined;
     } else {
       commas.push(at);
@@ -244,10 +247,10 @@ export class JsonScan {
   }
 }
 
-/** A longer number is read in parts, and taken for one that is not stable. */
+/** Length from which a number is read in parts and counts as unstable. */
 const numberStep = 1_000;
 
-/** Returns true if the value at this position belongs to the member of this name. */
+/** Returns true if the member whose value starts at this position has this name. */
 function isNamed(bytes: Buffer, at: number, name: Buffer): boolean {
   const colonAt = lastBefore(bytes, at);
   if (bytes[colonAt] !== colon) {

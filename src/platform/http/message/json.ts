@@ -1,6 +1,6 @@
 /**
- * Parses JSON from clients: it must be valid UTF-8, limited in size, and an object. Returns members that must be rejected as field
- * errors, so that they are reported together with those of the schema.
+ * Parses JSON from clients. It must be valid UTF-8, limited in size, and an object. Members that must be rejected are returned as
+ * field errors, so that they are reported together with those of the schema.
  */
 import { isUtf8 } from 'node:buffer';
 import { ApiError, invalidField } from '../../../contract/api-error.ts';
@@ -11,7 +11,7 @@ import { parseByItems } from './json-items.ts';
 import { isSpent, type JsonList, type JsonTally, newTally } from './json-limits.ts';
 import { surveyJson } from './json-survey.ts';
 
-/** A body, and the errors of members that must be rejected. */
+/** A body, and the errors of its rejected members. */
 export interface ParsedBody {
   readonly value: object;
   readonly fieldErrors: readonly FieldError[];
@@ -19,15 +19,15 @@ export interface ParsedBody {
 
 export const noBody: ParsedBody = { value: {}, fieldErrors: [] };
 
-/** `list` is the list that makes up nearly all of the body, if there is one. */
+/** Parses a body. `list` is the list that makes up nearly all of it, if there is one. */
 export function parseJsonObject(bytes: Buffer, list?: JsonList, valuesMax?: number): ParsedBody {
   return parseObject(bytes, { whole: 'body', path: '', list, tally: newTally(list, valuesMax) });
 }
 
 /**
- * Parses a small body that needs no further checks: one flat object of plain strings, safe integers and nulls, no name
- * twice. Returns undefined for any other body, which `parseJsonObject` must parse. Also returns a bare number or null,
- * which the schema rejects.
+ * Parses a small body that needs no further checks: one flat object of plain strings, safe integers and nulls, without a repeated
+ * name. Returns undefined for any other body, which `parseJsonObject` must parse. A bare number or null is returned too, because
+ * the schema rejects it.
  */
 export function parsePlainObject(bytes: Buffer): unknown {
   const quotes = plainQuotes(bytes);
@@ -35,7 +35,7 @@ export function parsePlainObject(bytes: Buffer): unknown {
     return undefined;
   }
   const text = bytes.toString('utf8');
-  // U+FFFD replaces bytes that are not UTF-8; it may also have been sent.
+  // U+FFFD may stand for bytes that are not UTF-8, or may have been sent itself.
   if (text.includes('\ufffd') || text.includes('__proto__')) {
     return undefined;
   }
@@ -45,7 +45,7 @@ export function parsePlainObject(bytes: Buffer): unknown {
   } catch {
     return undefined;
   }
-  // A name that appears twice leaves quotes in the text that belong to no member of the value.
+  // If a name appears twice, the text has more quotes than the members of the value.
   let quotesLeft = quotes;
   for (const name in value) {
     const member = value[name];
@@ -57,7 +57,7 @@ export function parsePlainObject(bytes: Buffer): unknown {
   return quotesLeft === 0 ? value : undefined;
 }
 
-/** Returns the number of quotes; undefined if the text may not be one flat object without escapes and fractions. */
+/** Returns the number of quotes. Returns undefined if the text may be anything but one flat object without escapes and fractions. */
 function plainQuotes(bytes: Buffer): number | undefined {
   let quotes = 0;
   let isInString = false;
@@ -69,7 +69,8 @@ function plainQuotes(bytes: Buffer): number | undefined {
     } else if (byte === 0x5c) {
       return undefined;
     } else if (!isInString) {
-      // A list, a second object, a fraction or an exponent; also `true` and `false`, which no decision contains.
+      // The byte starts a list or a second object, or belongs to a fraction, an exponent, `true` or `false`. No decision contains
+      // these.
       if (byte === 0x5b || (byte === 0x7b && quotes > 0) || byte === 0x2e || (byte | 0x20) === 0x65) {
         return undefined;
       }
@@ -78,12 +79,12 @@ function plainQuotes(bytes: Buffer): number | undefined {
   return quotes;
 }
 
-/** Maximum number of lines with errors; later lines are not parsed. A parser that fails is slower than one that succeeds. */
+/** Maximum number of lines with errors. Later lines are not parsed, because failing to parse is slower than parsing. */
 export const faultyLinesMax = 100;
 
 /**
- * Parses one object per line. Lines are decoded one by one, so the body is not in memory a second time as text. If there are
- * too many lines only one too many is parsed, enough for the schema to reject them: millions would block the process.
+ * Parses one object per line. Lines are decoded one by one, so that the body is not in memory a second time as text. At most one
+ * line more than allowed is parsed, so that the schema rejects the body: millions of lines would block the process.
  */
 export function parseJsonLines(bytes: Buffer, list: JsonList): ParsedBody {
   const { field, max } = list;
@@ -91,7 +92,7 @@ export function parseJsonLines(bytes: Buffer, list: JsonList): ParsedBody {
   const fieldErrors: FieldError[] = [];
   let faultyLines = 0;
   const tally = newTally(list);
-  // Skips empty lines without parsing: there may be millions.
+  // Empty lines are skipped without parsing, because there may be millions.
   let at = afterSpaces(bytes, 0);
   while (at < bytes.length && objects.length <= max && faultyLines < faultyLinesMax && !isSpent(tally)) {
     const newline = bytes.indexOf(0x0a, at);
@@ -108,7 +109,7 @@ export function parseJsonLines(bytes: Buffer, list: JsonList): ParsedBody {
   return { value: { [field]: objects }, fieldErrors };
 }
 
-/** Returns `null` for a line that is not an object; the schema rejects that too. */
+/** Parses a line. Returns `null` for a line that is not an object; the schema rejects that too. */
 function parseLine(
   line: Buffer,
   rules: ParseRules,
@@ -133,7 +134,7 @@ function parseObject(bytes: Buffer, rules: ParseRules): ParsedBody {
   if (!isUtf8(bytes)) {
     throw invalidField(whole, 'invalid_body', 'This is not valid UTF-8.');
   }
-  // Scanned before it is parsed: `JSON.parse` would build millions of arrays first.
+  // Scanned before it is parsed, because `JSON.parse` could build millions of arrays first.
   const { excess, members, hasUnstableNumber, items } = surveyJson(bytes, list, tally);
   if (excess !== undefined) {
     throw invalidField(whole, 'invalid_body', excess);
@@ -156,14 +157,14 @@ function parseObject(bytes: Buffer, rules: ParseRules): ParsedBody {
   if (hasUnstableNumber || countMembers(value) !== members) {
     fieldErrors.push(...findPassedOver(bytes, rules));
   }
-  // Valid UTF-8 can contain these only as escapes, or by name; most bodies need no search.
+  // Values that cannot be stored only appear in valid UTF-8 as escapes or as this name, so most bodies need no search.
   if (bytes.includes('\\u') || bytes.includes('__proto__')) {
     fieldErrors.push(...findUnstorable(value, rules));
   }
   return { value, fieldErrors };
 }
 
-/** Counts the members of this object and of all objects in it. */
+/** Counts the members of this object and of all objects inside it. */
 function countMembers(value: object): number {
   let count = 0;
   if (Array.isArray(value)) {

@@ -17,7 +17,7 @@ export function unlessUnchanged(
   return isRead && matches(known, etag) ? { status: 304, headers: others, body: '' } : reply;
 }
 
-/** Weak comparison: a proxy that compresses adds `W/` to the tag. */
+/** Returns true if a list of tags contains this one. The comparison is weak, because a proxy that compresses adds `W/` to the tag. */
 function matches(list: string, etag: string): boolean {
   return list.trim() === '*' || list.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
 }

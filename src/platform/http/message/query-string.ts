@@ -1,19 +1,16 @@
-/** Parses a query string strictly: rejects broken percent-encoding, and keeps all values of a repeated parameter. */
+/** Parses a query string strictly: rejects invalid percent-encoding, and keeps all values of a repeated parameter. */
 
 import { apiError } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import { isStorable } from './json-errors.ts';
 
 export interface ParsedQuery {
-  /** A repeated parameter is an array, which the schema rejects; one with a field error is left out. */
+  /** Values by name. A repeated parameter is an array, which the schema rejects. A parameter with a field error is left out. */
   readonly values: Record<string, string | string[]>;
   readonly fieldErrors: FieldError[];
 }
 
-/**
- * Maximum number of parameters, more than any route or page has. Thousands of parameters would take longer to parse
- * than the rest of the request.
- */
+/** Maximum number of parameters. No route or page has more, and parsing thousands would take longer than the rest of the request. */
 const parametersMax = 100;
 
 export function checkParameterCount(text: string): void {

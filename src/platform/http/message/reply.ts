@@ -13,10 +13,13 @@ export interface Reply {
   readonly code?: string;
 }
 
-/** A response with a streamed body. If the stream fails the connection is cut, so that the response does not look complete. */
+/**
+ * A response with a streamed body. If the stream fails, the connection is closed without an end of the response, so that it does
+ * not look complete.
+ */
 export interface StreamedReply extends Omit<Reply, 'body'> {
   readonly body: Readable;
-  /** The longest time without a byte, instead of `stalledMs`: the source of the stream may pause for longer. */
+  /** Maximum time without a byte. Replaces `stalledMs` if the source of the stream may pause for longer. */
   readonly silentMsMax?: number;
   /** The region that made the response, including its deprecation headers. */
   readonly servedBy?: string;
@@ -30,14 +33,14 @@ export function jsonReply(status: number, body: string, headers?: Record<string,
   return { status, headers: headers === undefined ? common : { ...common, ...headers }, body };
 }
 
-/** Waits for the first chunk: a failure before it still becomes an error response. */
+/** Creates a streamed reply after the first chunk, because a failure before it can still become an error response. */
 export async function streamReply(
   status: number,
   { contentType, chunks }: StreamResponse,
 ): Promise<StreamedReply> {
   const rest = chunks[Symbol.asyncIterator]();
   let first: IteratorResult<string | Uint8Array> | undefined = await rest.next();
-  // Not a generator: `return` of a generator that was never started would not end its source.
+  // Not a generator, because `return` of a generator that was never started would not end its source.
   const all: AsyncIterableIterator<string | Uint8Array> = {
     async next() {
       const chunk = first ?? (await rest.next());
@@ -65,7 +68,7 @@ export function errorReply(error: ApiError): Reply {
   return { status: error.status, headers, body: JSON.stringify(error.envelope), code: error.code };
 }
 
-/** Returns the error that the caller may see. Hides everything about an unexpected error. */
+/** Returns the error to show to the caller. Hides all details of an unexpected error. */
 function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) {
     return error;
@@ -73,13 +76,13 @@ function asApiError(error: unknown): ApiError {
   return apiError(error instanceof ServiceUnavailable ? 'service_unavailable' : 'internal');
 }
 
-/** Converts an error to the error that the caller may see, and logs it if it is unexpected or if a dependency is unavailable. */
+/** Converts an error to the one to show to the caller. Logs it if it is unexpected or if a dependency is unavailable. */
 export type LogError = (error: unknown, traceId: string) => ApiError;
 
-/** A dependency has recovered if no request has failed for this long. */
+/** Time without a failed request after which a dependency counts as recovered. */
 export const quietAfterMs = 10_000;
 
-/** Unavailable dependencies are logged once and then summarized, because each request that fails has a line of its own anyway. */
+/** Logs errors. An unavailable dependency is logged once and then summarized, because each failed request has its own log line. */
 export function createLogError(log: Log): LogError {
   const unavailable = createFailureLog({
     log,
@@ -104,7 +107,7 @@ export function createLogError(log: Log): LogError {
   };
 }
 
-/** A response that is too long for memory: it is generated while it is sent, at the pace of the client. */
+/** A response that is too large for memory. It is generated while it is sent, at the pace of the client. */
 export interface StreamResponse {
   readonly contentType: string;
   /** The first chunk is generated before anything is sent, so that an early failure becomes an error response. */

@@ -1,4 +1,4 @@
-/** The head of a request: a part of Node's message, which requests of the fast HTTP path have too. */
+/** The head of a request: the part of Node's message that requests of the fast HTTP path have too. */
 import type { IncomingMessage } from 'node:http';
 import { apiError } from '../../../contract/api-error.ts';
 
@@ -7,17 +7,17 @@ export type RequestHead = Pick<
   'method' | 'url' | 'httpVersion' | 'headers' | 'rawHeaders' | 'socket'
 >;
 
-/** Rejects heads that Node accepts, see `server.ts`. */
+/** Rejects heads that Node accepts; see `server.ts`. */
 export function checkRequestLine(request: RequestHead): void {
   if (request.headers.host === undefined && request.httpVersion === '1.1') {
     throw apiError('bad_request', 'The Host header is missing.');
   }
   if (headerLines(request, 'host').length > 1) {
-    // A proxy may have used the other header.
+    // A proxy may have used the other value.
     throw apiError('bad_request', 'The Host header was sent more than once.');
   }
   if (headerLines(request, 'authorization').length > 1) {
-    // A proxy may have used the other header, and thereby identified another caller.
+    // A proxy may have used the other value and identified another caller.
     throw apiError('bad_request', 'The Authorization header was sent more than once.');
   }
   if (!isPlainlyFramed(request)) {
@@ -30,8 +30,8 @@ export function checkRequestLine(request: RequestHead): void {
 }
 
 /**
- * Returns false if the body has a transfer coding other than `chunked`, which is not supported. A proxy may find the end of
- * such a body elsewhere, so its connection is not reused.
+ * Returns false if the body has a transfer coding other than `chunked`, which is not supported. A proxy may find the end of such a
+ * body elsewhere, so its connection must not be reused.
  */
 export function isPlainlyFramed({ headers }: Pick<RequestHead, 'headers'>): boolean {
   const coding = headers['transfer-encoding'];

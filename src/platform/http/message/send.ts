@@ -1,6 +1,6 @@
 /**
- * Sends a response. Most of this file is for clients that are still sending when they are answered: they must receive
- * the response instead of a connection reset.
+ * Sends a response. Most of this file handles clients that are still sending when they are answered: they must receive the response
+ * instead of a connection reset.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
@@ -9,18 +9,18 @@ import { isBroken } from './body.ts';
 import type { Reply, StreamedReply } from './reply.ts';
 
 /**
- * Time that a connection stays open for a client that was answered while it was sending: counted from its last byte, or
- * from the last response if that closes the connection.
+ * Time that a connection stays open for a client that was answered while it was sending. It starts at the client's last byte, or at
+ * the last response if that one closes the connection.
  */
 const lingerMs = 10_000;
 
-/** A response is aborted if its socket is inactive for this long, usually because the client does not read. */
+/** Time after which a response is aborted if its socket is inactive, usually because the client does not read. */
 export const stalledMs = 120_000;
 
 interface SendOptions {
   /** False if the length of the body is unknown. */
   readonly isWhole?: boolean;
-  /** Instead of `stalledMs`. */
+  /** Replaces `stalledMs`. */
   readonly silentMsMax?: number;
 }
 
@@ -45,7 +45,7 @@ export function sendReply(
   } else {
     answerLast(request, response, { ...reply, headers });
   }
-  // Most responses are sent at once, and need no timer.
+  // Most responses are sent immediately and need no timer.
   if (response.socket instanceof Socket && response.socket.writableLength > 0) {
     cutIfSilent(response, silentMsMax);
   }
@@ -54,7 +54,8 @@ export function sendReply(
 /** Closes the connection if its socket is inactive for this long before the response is sent. */
 function cutIfSilent(response: ServerResponse, silentMsMax: number): void {
   response.setTimeout(silentMsMax, () => response.destroy());
-  // The next response may take longer. Before Node's own listener, which sets the timeout of an idle connection.
+  // Removes the timeout, because the next response may take longer. It runs before Node's own listener, which sets the timeout of
+  // an idle connection.
   response.prependOnceListener('finish', () => {
     // Requests within the process, as in tests, have no real socket.
     if (response.socket instanceof Socket) {
@@ -63,7 +64,7 @@ function cutIfSilent(response: ServerResponse, silentMsMax: number): void {
   });
 }
 
-/** Like `sendReply`, for a streamed body. Destroys the stream when the connection closes. */
+/** Sends a streamed body. Destroys the stream when the connection closes. */
 export function sendStream(request: IncomingMessage, response: ServerResponse, reply: StreamedReply): void {
   const { status, headers, body, silentMsMax = stalledMs } = reply;
   if (response.destroyed || response.headersSent) {
@@ -71,7 +72,7 @@ export function sendStream(request: IncomingMessage, response: ServerResponse, r
     return;
   }
   if (request.method === 'HEAD') {
-    // HEAD has no response body, but the headers of one.
+    // A response to HEAD has no body, but the headers of one.
     body.destroy();
     const coding: Reply['headers'] = request.httpVersion === '1.0' ? {} : { 'transfer-encoding': 'chunked' };
     sendReply(
@@ -93,7 +94,8 @@ export function sendStream(request: IncomingMessage, response: ServerResponse, r
     response.shouldKeepAlive = false;
   }
   endOldConnection(request, response, headers);
-  // Before the head, which may be rejected: the connection is closed then, and the stream must end with it.
+  // Added before the head is written, because the head may be rejected. The connection is closed then, and the stream must end with
+  // it.
   body.once('error', () => response.destroy());
   response.once('close', () => body.destroy());
   response.writeHead(status, headers);
@@ -111,8 +113,8 @@ export function sendStream(request: IncomingMessage, response: ServerResponse, r
 }
 
 /**
- * Without chunks or a length, a response to HTTP/1.0 ends with its connection. Node does so without setting `shouldKeepAlive`,
- * which `server.ts` checks before it sends anything else.
+ * Closes the connection after a response to HTTP/1.0 without a length, because only its end marks the end of the body. Node does
+ * the same without setting `shouldKeepAlive`, which `server.ts` checks before it sends anything else.
  */
 function endOldConnection(
   { httpVersion }: IncomingMessage,
@@ -129,7 +131,10 @@ function isStillSending({ complete, readableEnded, headers }: IncomingMessage): 
   return hasBody && !complete && !readableEnded;
 }
 
-/** The connection can be reused only if the request body will arrive completely: the next request starts after it. */
+/**
+ * Returns true if the connection can be reused: the next request starts after the body of this one, so that body must arrive
+ * completely.
+ */
 function mayBeReused(request: IncomingMessage): boolean {
   return !isBroken(request) && request.headers.expect === undefined;
 }
@@ -139,9 +144,9 @@ interface SizedReply extends Omit<Reply, 'headers'> {
 }
 
 /**
- * Answers a client that is still sending. The response body is sent now, but the response ends only when the request
- * does: if it ended earlier, Node would stop reading, or close the connection of a client that sent `Connection:
- * close`; closing with unread bytes resets the connection, and the response may be lost.
+ * Answers a client that is still sending. The response body is sent now, but the response only ends when the request does. If it
+ * ended earlier, Node would stop reading, or close the connection of a client that sent `Connection: close`. Closing with unread
+ * bytes resets the connection, and the response may be lost.
  */
 function answerEarly(request: IncomingMessage, response: ServerResponse, reply: SizedReply): void {
   response.writeHead(reply.status, reply.headers);
@@ -152,14 +157,14 @@ function answerEarly(request: IncomingMessage, response: ServerResponse, reply: 
 
 function endWithRequest(request: IncomingMessage, response: ServerResponse): void {
   request.once('end', () => response.end());
-  // Limits only the time without data; the server limits the total time of a request.
+  // Limits the time without data only; the server limits the total time of a request.
   const cut = setTimeout(() => request.socket.destroy(), lingerMs);
   cut.unref();
   request.on('data', () => cut.refresh());
   response.once('close', () => clearTimeout(cut));
 }
 
-/** Answers a request whose remaining body never arrives or cannot be delimited: the last response of its connection. */
+/** Sends the last response of a connection, to a request whose remaining body never arrives or cannot be delimited. */
 function answerLast(request: IncomingMessage, response: ServerResponse, reply: SizedReply): void {
   response.shouldKeepAlive = false;
   response.writeHead(reply.status, reply.headers);
@@ -177,12 +182,12 @@ export function closeAfter(response: ServerResponse, socket: Duplex): void {
     response.prependListener('finish', close);
     response.end();
   } else {
-    // Not with `end`: Node would close the connection at once.
+    // Not `end`, after which Node would close the connection immediately.
     response.write('', close);
   }
 }
 
-/** Ends the sending side and keeps reading for a while, because closing with unread bytes resets the connection. */
+/** Ends the sending side and reads for some more time, because closing with unread bytes resets the connection. */
 export function closeGently(socket: Duplex): void {
   socket.end();
   socket.resume();

@@ -1,4 +1,4 @@
-/** Answers a request of a route once the caller is identified: request rate, body, validation, handler. */
+/** Answers a request of a route after the caller is identified: request rate, body, validation, handler. */
 
 import { ApiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
@@ -35,7 +35,10 @@ export interface AnswerRouteDependencies extends WriterDependencies {
   } & WriterDependencies['settings'];
   /** Counts the request of an admitted caller against its request rates. */
   readonly checkRequestRate: CheckRequestRate;
-  /** Posts what this process has acknowledged to an org and not posted yet, so that the request sees it; undefined: nothing. */
+  /**
+   * Posts settlements of an org that this process has acknowledged but not posted yet, so that the request sees them. Returns
+   * undefined if there are none.
+   */
   postPending?(orgId: string): Promise<unknown> | undefined;
   /** Called when the request of an admitted caller failed with an `ApiError`. */
   recordDenial(failed: FailedRequest): void;
@@ -46,7 +49,7 @@ export interface FailedRequest {
   readonly route: Route;
   readonly caller: Caller;
   readonly traceId: string;
-  /** Undefined if the body was not read. */
+  /** The parsed body; undefined if it was not read. */
   readonly body: object | undefined;
 }
 
@@ -56,7 +59,7 @@ export interface RouteRequest {
   readonly traceId: string;
   readonly now: Date;
   readonly match: RouteMatch;
-  /** Undefined for a public route. */
+  /** The identified caller; undefined for a public route. */
   readonly caller: Caller | undefined;
   readBody(rules: BodyRules): ParsedBody | Promise<ParsedBody>;
   /** The values of the `Idempotency-Key` header as they were sent. */
@@ -64,9 +67,9 @@ export interface RouteRequest {
   readonly requestIdentity?: HandlerContext['requestIdentity'];
   /** Repeats the access checks, for responses that are streamed or take long to compute. */
   readonly stillAdmitted?: StillAdmitted | undefined;
-  /** Receives the header fields of the request rates that apply. */
+  /** Called with the header fields of the request rates that apply. */
   onRates?(headers: RateLimitHeaders): void;
-  /** Receives the progress of long work. */
+  /** Called with the progress of long work. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
@@ -74,7 +77,10 @@ export type RouteEndpoint = Extract<Endpoint, { kind: 'route' }>;
 export type AnswerRoute = (endpoint: RouteEndpoint, request: RouteRequest) => Promise<Reply | StreamedReply>;
 type ReadHandler = Extract<Route['run'], { kind: 'read' }>['handler'];
 
-/** Requests that use the database directly: enough to keep every connection busy, few enough to wait for it shortly. */
+/**
+ * Number of requests that may use the database directly. It is high enough to use every connection, and low enough to keep their
+ * waits short.
+ */
 const concurrentRequestsMin = 64;
 const requestsPerConnection = 4;
 const waitingRequestsMax = 2_000;
@@ -82,7 +88,7 @@ const waitMsMax = 5_000;
 
 export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
   const answerWrite = createWriter(deps);
-  // In front of the queue for a connection: a request has several statements, and memory, until it is answered.
+  // This queue comes before that for a connection, because a request has several statements, and uses memory until it is answered.
   const concurrency = Math.max(
     concurrentRequestsMin,
     requestsPerConnection * deps.settings.databaseConnections,
@@ -218,7 +224,10 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
   };
 }
 
-/** Decisions and postings wait in the queue of the ledger instead, unless an idempotency key is reserved first. */
+/**
+ * Returns true for requests that query the database. Decisions and postings wait in the queue of the ledger instead, unless an
+ * idempotency key is reserved first.
+ */
 function usesDatabaseDirectly({ run }: Route, { keyLines }: RouteRequest): boolean {
   switch (run.kind) {
     case 'decision':
@@ -231,7 +240,7 @@ function usesDatabaseDirectly({ run }: Route, { keyLines }: RouteRequest): boole
   }
 }
 
-/** Returns undefined if the request does not skip invalid items, or cannot because of its errors. */
+/** Returns the errors by item. Returns undefined if the request does not skip invalid items, or if its errors do not allow that. */
 function skippableErrors(
   { skipsItems }: Route,
   query: ParsedQuery['values'],
@@ -247,13 +256,13 @@ function bodyErrorsOf(
   { value, fieldErrors }: ParsedBody,
 ): readonly FieldError[] {
   const found = checkBody(value);
-  // A field name that cannot be stored has a field error already, and is not repeated in the response.
+  // Field names that cannot be stored have an error already. They must not be repeated in the response.
   return fieldErrors.length === 0
     ? found
     : onePerField([...fieldErrors, ...found.filter(({ field }) => isStorable(field))]);
 }
 
-/** Returns the query parameters, with the defaults of the schema, and their field errors. Most writes have no query. */
+/** Returns the query parameters with the defaults of the schema, and their field errors. */
 function queryOf({ route, checkQuery }: RouteEndpoint, text: string): ParsedQuery {
   if (text === '' && route.query === undefined) {
     return { values: {}, fieldErrors: [] };
@@ -262,7 +271,7 @@ function queryOf({ route, checkQuery }: RouteEndpoint, text: string): ParsedQuer
   return { values, fieldErrors: onePerField([...fieldErrors, ...checkQuery(values)]) };
 }
 
-/** Returns the field that takes lines of JSON and the maximum number of lines, which is that of its items. */
+/** Returns the field that can be sent as lines of JSON, and the maximum number of its items. */
 function linesOf({ lines: field, body }: Route): JsonList | undefined {
   if (field === undefined) {
     return undefined;
@@ -274,7 +283,7 @@ function linesOf({ lines: field, body }: Route): JsonList | undefined {
   return { field, max: items.maxItems };
 }
 
-/** Runs the access checks of a credential that was found. Returns undefined for a public route. */
+/** Runs the access checks of a credential. Returns undefined for a public route. */
 export function admit(
   credential: Credential,
   route: Route,

@@ -1,6 +1,6 @@
 /**
- * Slows down guessing of tokens: an address that sent too many invalid tokens within a minute gets 429 instead of 401.
- * Only failures are counted and rejected, so a valid key from the same address still works.
+ * Slows down guessing of tokens: an address that sent too many invalid tokens within a minute gets 429 instead of 401. Only
+ * failures are counted and rejected, so a valid key from the same address keeps working.
  */
 import type { Clock } from '../../time/clock.ts';
 import { addressBlock } from '../message/address.ts';
@@ -18,7 +18,7 @@ export class AuthBackoff {
     this.#clock = clock;
   }
 
-  /** Counts a failure. Returns the seconds to wait if this address has failed too often. */
+  /** Counts a failure. Returns the seconds to wait if the address has failed too often. */
   failed(address: string): number | undefined {
     const nowMs = this.#clock.now().getTime();
     const block = addressBlock(address);
@@ -33,7 +33,7 @@ export class AuthBackoff {
     return failures.count > this.#attempts ? secondsUntil(failures.endsAtMs, nowMs) : undefined;
   }
 
-  /** Returns the seconds to wait if another failure of this address would be one too many. Counts nothing. */
+  /** Returns the seconds to wait if the address may not fail again now. Does not count anything. */
   secondsToWait(address: string): number | undefined {
     const nowMs = this.#clock.now().getTime();
     const failures = this.#failures.get(addressBlock(address));
@@ -42,7 +42,7 @@ export class AuthBackoff {
       : undefined;
   }
 
-  /** Evicts the entry whose minute ends first: a Map keeps insertion order. */
+  /** Evicts the entry whose minute ends first. It is the first one, because a Map keeps insertion order. */
   #makeRoom(): void {
     if (this.#failures.size >= addressesMax) {
       const [oldest] = this.#failures.keys();

@@ -1,7 +1,7 @@
 /**
- * Protects against cross-site request forgery. A browser adds the session cookie to requests of any page, so requests that
- * change something are accepted only from our own pages. Every browser in use sends `Sec-Fetch-Site` or at least `Origin`; a
- * client that sends neither is not a browser, and cannot be tricked by a page.
+ * Protects against cross-site request forgery. A browser adds the session cookie to requests of any page, so requests that change
+ * something are only accepted from our own pages. Every browser in use sends `Sec-Fetch-Site` or at least `Origin`. A client
+ * without both is not a browser, so no page can misuse it.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { apiError } from '../../../contract/api-error.ts';
@@ -17,7 +17,7 @@ export function isCrossSite(headers: IncomingHttpHeaders, baseUrl: string): bool
   if (origin === undefined) {
     return false;
   }
-  // A proxy may have changed the Host header; without a proxy it is the host that the browser visits.
+  // A proxy may have changed the Host header. Without a proxy it is the host that the browser visits.
   return (
     origin !== new URL(baseUrl).origin && !(URL.canParse(origin) && new URL(origin).host === headers.host)
   );

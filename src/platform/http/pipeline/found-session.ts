@@ -1,4 +1,4 @@
-/** Result of looking up a session cookie. Sessions are a capability; this is the pipeline's interface to them. */
+/** The result of looking up a session cookie. Sessions are a capability, and this is their interface to the pipeline. */
 import type { Credential } from '../routes/access.ts';
 
 export type FoundSession =

@@ -1,14 +1,14 @@
 /**
- * One effect per `Idempotency-Key`.
+ * One effect per `Idempotency-Key`. A key is reserved in a separate statement before the effect, with a random fencing token that
+ * only its owner has. The response is stored in the transaction of the effect, and only if the fencing token is unchanged. So the
+ * effect and its response exist together, or not at all.
  *
- * A key is reserved in a statement of its own before the effect, with a random fencing token that only its owner has. The
- * response is stored in the transaction of the effect, and only if the fencing token is unchanged: so either both the effect
- * and its response exist, or neither does. A reservation whose process is dead (`platform/jobs/processes.ts`) is taken over at
- * once, any other one when it is old enough. That changes the fencing token: if the old owner resumes, its commit fails. Errors
- * release the key (`key-releases.ts`). Ages are measured by the database's clock, which all processes share.
+ * A reservation whose process is dead (`platform/jobs/processes.ts`) is taken over immediately, any other one when it is old
+ * enough. A takeover changes the fencing token, so if the old owner resumes, its commit fails. Errors release the key
+ * (`key-releases.ts`). Ages are measured by the database's clock, which all processes share.
  *
- * A response may contain a minted secret, so it is stored encrypted under a key derived from the `Idempotency-Key`,
- * which itself is stored only as a digest.
+ * A response may contain a newly created secret. So it is encrypted with a key derived from the `Idempotency-Key`, of which only a
+ * digest is stored.
  */
 import { createHash, hkdfSync, randomBytes } from 'node:crypto';
 import { type ApiError, apiError, invalidField } from '../../../contract/api-error.ts';
@@ -20,7 +20,7 @@ import type { Job } from '../../jobs/jobs.ts';
 import { decrypt, encrypt } from '../../secrets/encryption.ts';
 import type { Caller } from '../routes/access.ts';
 
-/** Default retention, unless the org's retention policy has another one. */
+/** Retention in days if the org's retention policy does not set it. */
 export const storedForDays = 3;
 const requestIdCharacters = 32;
 const keyForm = /^[\x20-\x7e]{1,255}$/;
@@ -28,7 +28,7 @@ const keyForm = /^[\x20-\x7e]{1,255}$/;
 export interface IdempotentRequest {
   readonly caller: Caller;
   readonly method: string;
-  /** The route and its path parameters, so that different spellings of a path are the same request. */
+  /** The route and its path parameters, so that different spellings of one path are the same request. */
   readonly path: { readonly template: string; readonly params: unknown };
   readonly query: unknown;
   readonly body: unknown;
@@ -38,8 +38,8 @@ export interface IdempotentRequest {
 }
 
 /**
- * Returns the HMAC of the customer ids of a tenant. Finds the encrypted responses about a customer; keyed, so that ids cannot be guessed
- * from it. All digests have the same length.
+ * Returns a function that computes an HMAC of a tenant's customer ids. Stored responses about a customer are found by it. It is
+ * keyed, so that ids cannot be guessed from it. All digests have the same length.
  */
 export type CustomerDigest = (tenantId: string) => (customerId: string) => string;
 
@@ -49,7 +49,7 @@ export interface StoredResponse {
 }
 
 export interface NewResponse extends StoredResponse {
-  /** Customers that the body names other than by a `customer_id`. */
+  /** Customers that the body names in fields other than `customer_id`. */
   readonly customers?: readonly string[] | undefined;
 }
 
@@ -58,12 +58,12 @@ export interface KeyReservation {
   readonly keyDigest: string;
   readonly fence: string;
   readonly cipherKey: Buffer;
-  /** Identifies the request: equal for its retries, different for another request with the same key. */
+  /** Identifies the request. Its retries have the same id; other requests with the same key do not. */
   readonly requestId: string;
 }
 
 export interface Takeover {
-  /** Id of this process, which will own the reservation. */
+  /** Id of this process, which becomes the owner of the reservation. */
   readonly processId: string;
   /** Age at which a reservation is taken over even if its process may be alive. */
   readonly afterSeconds: number;
@@ -75,7 +75,7 @@ export type Reserved =
   | { readonly kind: 'mine'; readonly reservation: KeyReservation }
   | { readonly kind: 'replay'; readonly answer: StoredResponse };
 
-/** `lines` are the values of the header as they were sent, one per header line. */
+/** Returns the idempotency key. `lines` are the values of the header as they were sent, one per header line. */
 export function checkIdempotencyKey(lines: readonly string[]): string {
   const [key] = lines;
   if (key === undefined || lines.length > 1 || !isIdempotencyKey(key)) {
@@ -95,7 +95,7 @@ export async function reserve(
   takeover: Takeover,
 ): Promise<Reserved> {
   const { tenantId, role, scopes } = request.caller;
-  // A response may contain a secret that needs this role and these scopes, so a caller with fewer gets no replay.
+  // A response may contain a secret that requires this role and these scopes. So a caller with fewer rights gets no replay.
   const power = { role, scopes: stableScopeList(scopes), ...lockedPower(request) };
   const fingerprint = sha256(canonicalJson({ query: request.query, body: request.body, power }));
   const scope = canonicalJson([tenantId, request.method, request.path, request.key]);
@@ -130,7 +130,7 @@ export async function reserve(
     throw erasedResponseError();
   }
   if (stored?.status == null || stored.body === null) {
-    // Also thrown if the row has just disappeared: its owner released it, and a retry will find the key free.
+    // Also thrown if the row has disappeared: its owner has released it, and a retry will find the key free.
     throw apiError('idempotency_key_processing');
   }
   return {
@@ -140,8 +140,9 @@ export async function reserve(
 }
 
 /**
- * Returns the locked values of the caller. A key that another caller created may have other values, and its secret is in the
- * response. Postings are replayed under any values: a retry gets its first response, also if the key was changed since.
+ * Returns the locked values of the caller. They are part of the fingerprint, because a response may contain the secret of a created
+ * key, whose values depend on those of its creator. Postings leave them out: a retry gets its first response even if the key was
+ * changed since.
  */
 function lockedPower({ caller: { attribution }, isPosting }: IdempotentRequest): object | undefined {
   return isPosting === true || attribution === undefined || attribution.locked.length === 0
@@ -181,7 +182,7 @@ export async function storeResponse(
   }
 }
 
-/** Status that replaces a stored response about an erased customer. */
+/** Status of a stored response whose customer was erased. */
 export const erasedStatus = 410;
 
 /** Returns the error for a key whose response was erased. The key stays used. */
@@ -189,7 +190,7 @@ export function erasedResponseError(): ApiError {
   return apiError('gone', 'The response was erased together with its customer.');
 }
 
-/** Erases the stored responses about a customer. Their keys stay used: a retry has no second effect. */
+/** Erases the stored responses about a customer. Their keys stay used, so that a retry has no second effect. */
 export async function eraseStoredResponses(
   tx: Queryable,
   tenantId: string,
@@ -203,7 +204,7 @@ export async function eraseStoredResponses(
   return erased.length;
 }
 
-/** Returns the values of every `customer_id` in a JSON text. A loop of `exec`, because it runs for every idempotent run. */
+/** Returns the values of every `customer_id` in a JSON text. Uses a loop of `exec` for speed, because it runs for every idempotent run. */
 export function customersIn(body: string): Set<string> {
   const field = /"customer_id":("(?:[^"\\]|\\.)*")/g;
   const found = new Set<string>();
@@ -233,11 +234,11 @@ async function insertReservation(
   fingerprint: string,
   { processId, afterSeconds }: Takeover,
 ): Promise<boolean> {
-  // Not a parameter: a distributed database accepts none in this place.
+  // Not a parameter, because a distributed database does not accept one here.
   const takeover = `make_interval(secs => ${Number(afterSeconds)})`;
   const rows = await db.query(
-    // A process that has no row just now, because others found it dead while it was paused, leaves `process_id` empty:
-    // its reservation is taken over by age alone.
+    // `process_id` stays empty if the process has no row, because others considered it dead while it was paused. Its reservation is
+    // then taken over by age alone.
     `INSERT INTO idempotency_keys AS held (tenant_id, key_digest, fingerprint, owner, process_id, reserved_at, expires_at)
      SELECT $1, $2, $3, $4, (SELECT id FROM processes WHERE id = $6), now(), now() + make_interval(days => coalesce(
               (SELECT idempotency_days FROM retention_policies WHERE org_id = $1), $5))
@@ -256,8 +257,8 @@ async function insertReservation(
 }
 
 /**
- * Takes over a reservation whose process is dead. Not a part of the insert: the table of processes and that of the keys may be on
- * different servers.
+ * Takes over a reservation whose process is dead. This is separate from the insert, because the table of processes and that of keys
+ * may be on different servers.
  */
 async function takeOverFromDead(
   db: Queryable,

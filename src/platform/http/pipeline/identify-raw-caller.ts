@@ -1,4 +1,4 @@
-/** Identifies the caller of a raw endpoint by its key, with the checks of the pipeline in their order. */
+/** Identifies the caller of a raw endpoint by its key, with the checks of the pipeline in the same order. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { type Access, admitCaller, type Caller, type Credential } from '../routes/access.ts';
@@ -11,7 +11,7 @@ import { type ImpersonatedRequest, onRecord, type RecordImpersonated } from './s
 export interface IdentifyRawDependencies {
   findCredential(token: string, address: string): Promise<Credential | undefined>;
   peekCredential(token: string): Credential | undefined;
-  /** Finds the credential of a token that belongs to a support session. */
+  /** Finds the credential of a support session by its token. */
   findSupportSession(token: string, address: string): Promise<Credential | undefined>;
   readonly recordImpersonated: RecordImpersonated;
   readonly backoff: AuthBackoff;
@@ -20,9 +20,12 @@ export interface IdentifyRawDependencies {
 
 export interface RawAccess {
   readonly access: Extract<Access, { kind: 'org' }>;
-  /** The operation of all requests: it is recorded for support sessions, and its path has the class of request rates. */
+  /**
+   * The operation of all requests of the endpoint. It is recorded for support sessions, and its path determines the class of
+   * request rates.
+   */
   readonly operation: NonNullable<ImpersonatedRequest['route']>;
-  /** Headers that may have the key, besides `Authorization`. */
+  /** Headers that may contain the key, besides `Authorization`. */
   readonly keyHeaders: readonly string[];
   /** The error message for an unknown key. */
   readonly invalidKey: string;
@@ -76,8 +79,8 @@ const list = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 const bearerForm = /^Bearer(?: |%20)+(\S+) *$/i;
 
 /**
- * Returns the key. Some clients send several of these headers, one of them with a token of their own: a well-formed key of
- * Purser takes precedence. Some exporters of telemetry send the space after `Bearer` as it stands in their environment variable, encoded.
+ * Returns the key. Some clients send several of these headers, one of them with a token of another kind, so a well-formed key of
+ * Purser takes precedence. Some telemetry exporters send the space after `Bearer` encoded, as it is in their environment variable.
  */
 function tokenOf(headers: IncomingHttpHeaders, keyHeaders: readonly string[]): string | undefined {
   const { authorization } = headers;

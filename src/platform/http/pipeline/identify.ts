@@ -1,6 +1,6 @@
 /**
- * Finds the credential of a request and checks it against the route: token or session, then `admit` (key status to role).
- * Returns at once where the credential is cached, so that the usual request does not wait.
+ * Finds the credential of a request and checks it against the route: token or session, then `admit` (key status to role). Returns
+ * synchronously if the credential is cached, so that the usual request does not wait.
  */
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import type { ErrorCode } from '../../../contract/errors.ts';
@@ -18,13 +18,13 @@ import { onRecord, type RecordImpersonated } from './support-session.ts';
 
 export interface IdentifyDependencies {
   readonly backoff: AuthBackoff;
-  /** Finds the credential of a token, at once if it is cached; undefined if there is none. */
+  /** Finds the credential of a token, synchronously if it is cached; undefined if there is none. */
   findCredential(token: string, address: string): Found | Promise<Found>;
-  /** Finds the credential of a token that belongs to a support session; undefined if there is none. */
+  /** Finds the credential of a support session by its token; undefined if there is none. */
   findSupportSession(token: string, address: string): Promise<Found>;
   readonly sessions: SessionFinder;
   readonly recordImpersonated: RecordImpersonated;
-  /** The URL at which browsers reach this service. */
+  /** Returns the URL at which browsers reach this service. */
   baseUrl(): string;
 }
 
@@ -32,15 +32,15 @@ type Found = Credential | undefined;
 type IdentifiedBy = Pick<RequestContext, 'request' | 'now' | 'address'>;
 
 export interface Identify {
-  /** Returns the caller, or undefined for a public route. Throws the error of the first check that fails. */
+  /** Returns the caller; undefined for a public route. Throws the error of the first check that fails. */
   identify(
     context: RequestContext,
     route: Route,
     match: RouteMatch,
   ): Caller | undefined | Promise<Caller | undefined>;
-  /** Returns undefined if the token or cookie is unknown. A bearer token takes precedence over a cookie. */
+  /** Returns the credential; undefined if the token or cookie is unknown. A bearer token takes precedence over a cookie. */
   findCredential(context: IdentifiedBy): Found | Promise<Found>;
-  /** Throws unless the credential permits this request of this route. */
+  /** Throws unless the credential permits this request to the route. */
   checkAdmission(
     context: RequestContext,
     credential: Credential,
@@ -49,8 +49,8 @@ export interface Identify {
     now: Date,
   ): Caller | undefined;
   /**
-   * If the token is that of a support session, runs `decide` and records the request; else does nothing. For outcomes
-   * that do not depend on the caller: they are recorded too.
+   * Records the result of `decide` if the token is that of a support session; does nothing otherwise. For results that do not
+   * depend on the caller, because these must be recorded too.
    */
   recordIfSupport(context: RequestContext, decide: () => undefined): Promise<undefined>;
 }
@@ -95,7 +95,10 @@ export function createIdentify(deps: IdentifyDependencies): Identify {
       : onRecord(deps.recordImpersonated, credential, recordOf(context), check);
   }
 
-  /** Throws 404 instead of 403 if the resource in the path does not belong to the org of the caller: it may not be probed. */
+  /**
+   * Throws 404 instead of 403 if the resource in the path does not belong to the caller's org, so that callers cannot probe for
+   * resources.
+   */
   function checkOwner(
     context: RequestContext,
     credential: Credential,
@@ -123,7 +126,7 @@ export function createIdentify(deps: IdentifyDependencies): Identify {
     match: RouteMatch,
     now: Date,
   ): Caller | undefined {
-    // True even if this region could not verify the header: its own clock or secret may be the wrong one.
+    // The header counts even if this region could not verify it, because this region's own clock or secret may be wrong.
     const arrivedElsewhere = request.headers[forwardHeader] !== undefined;
     return admit(credential, route, match, { address, now, arrivedElsewhere });
   }

@@ -1,6 +1,6 @@
 /**
- * Calls the API from within this process, for pages of the console on behalf of their visitor. It runs the same checks as a
- * request over a socket, so access, validation and the audit log have one implementation.
+ * Calls the API from within this process, for console pages on behalf of their visitor. It runs the same checks as a request over a
+ * socket, so access, validation and the audit log have one implementation.
  */
 import { ApiError, apiError } from '../../../contract/api-error.ts';
 import type { Log } from '../../log.ts';
@@ -18,9 +18,7 @@ import { onRecord, type RecordImpersonated } from './support-session.ts';
 export interface InProcessRequest {
   readonly credential: Credential;
   readonly foundAt: Date;
-  /**
-   * Finds the credential again. Called if it was found a while ago, and repeatedly while the response is in progress.
-   */
+  /** Finds the credential again. Called if the credential was found some time ago, and repeatedly during a long response. */
   findAgain(now: Date): Promise<Credential | undefined>;
   readonly address: string;
   readonly traceId: string;
@@ -28,9 +26,9 @@ export interface InProcessRequest {
   /** The path with its query string. */
   readonly path: string;
   readonly body?: object;
-  /** The `Idempotency-Key` of a write, such as a form that a browser may send again. */
+  /** The `Idempotency-Key` of a write, such as a form that a browser may submit again. */
   readonly idempotencyKey?: string | undefined;
-  /** Receives the progress, if the response takes long to compute. */
+  /** Called with the progress if the response takes long to compute. */
   readonly onProgress?: RouteRequest['onProgress'];
 }
 
@@ -40,8 +38,8 @@ export const inProcessRequest = 'in-process request';
 export type InProcessClient = (request: InProcessRequest) => Promise<Reply | StreamedReply>;
 
 /**
- * Returns the error of the first access check that fails, from key status to role; undefined if all pass. Nothing is
- * called, counted or recorded.
+ * Returns the error of the first failing access check, from key status to role; undefined if all pass. Does not call, count or
+ * record anything.
  */
 export type CheckAccess = (
   request: Pick<InProcessRequest, 'credential' | 'address' | 'method' | 'path'>,
@@ -117,8 +115,8 @@ export function createInProcessClient(deps: InProcessClientDependencies): InProc
         keyLines: idempotencyKey === undefined ? [] : [idempotencyKey],
         onProgress,
       });
-      // Logged with the page's trace id, so that the log shows the calls of a page next to the page. At level `trace`,
-      // since the path may name a person.
+      // Logged with the page's trace id, so that the log has a page and its calls together. At level `trace`, because the path may
+      // name a person.
       log.trace({ traceId, method, path, status: reply.status }, inProcessRequest);
       return reply;
     } catch (error) {

@@ -1,4 +1,4 @@
-/** Errors of single items of a body, for routes that skip invalid items instead of rejecting the request. */
+/** Errors of single items of a body, for routes that skip invalid items instead of rejecting the whole request. */
 import type { FieldError } from '../../../contract/errors.ts';
 import { faultyLinesMax } from '../message/json.ts';
 import { fieldErrorsMax } from '../message/json-errors.ts';
@@ -7,8 +7,8 @@ import { fieldErrorsMax } from '../message/json-errors.ts';
 export type ItemErrors = ReadonlyMap<number, readonly FieldError[]>;
 
 /**
- * Groups the errors of a parsed body by item. Returns undefined if an error is not about an item, or if there are so many
- * that the parser has not looked at every item: the request must be rejected then.
+ * Groups the errors of a parsed body by item. Returns undefined if the request must be rejected: an error is not about an item, or
+ * there are so many errors that the parser did not read all items.
  */
 export function itemErrorsOf(listField: string, fieldErrors: readonly FieldError[]): ItemErrors | undefined {
   const byIndex = new Map<number, FieldError[]>();

@@ -1,8 +1,8 @@
 /**
- * Releases the idempotency keys of requests that ended without an effect, so that a retry does not have to wait for the takeover
- * time although its first request is over. A key that cannot be released, because the database is unavailable, is released by a
- * job as soon as the database is back. If the outcome of the reservation itself is unknown, because its connection was lost or it
- * was not answered in time, the statement may still take effect later: the job repeats the release until the takeover time.
+ * Releases the idempotency keys of requests that ended without an effect, so that a retry need not wait for the takeover time. If a
+ * key cannot be released because the database is unavailable, a job releases it when the database is back. If the outcome of the
+ * reservation itself is unknown, because its connection was lost or the response was late, the statement may still take effect. The
+ * job then repeats the release until the takeover time.
  */
 import { performance } from 'node:perf_hooks';
 import type { Queryable } from '../../db/database.ts';
@@ -11,14 +11,14 @@ import type { Log } from '../../log.ts';
 import type { KeyReservation } from './idempotency.ts';
 
 export interface KeyReleases {
-  /** Never throws. Keeps a stored response: then the effect did happen. */
+  /** Releases a key. Keeps a stored response, because the effect has happened then. Never throws. */
   release(reservation: KeyReservation, traceId: string): Promise<void>;
-  /** For a reservation that may not exist yet. Never throws. */
+  /** Releases a key whose reservation may not exist yet. Never throws. */
   releaseUncertain(reservation: KeyReservation): void;
   readonly job: Job;
 }
 
-/** Keys beyond this are taken over by their age. */
+/** Maximum number of keys that wait for release. Further keys are taken over by age. */
 const unreleasedMax = 10_000;
 const uncertainMax = 1_000;
 const keysPerBatch = 500;
@@ -26,7 +26,7 @@ const keysPerBatch = 500;
 export interface KeyReleasesOptions {
   readonly db: Queryable;
   readonly log: Log;
-  /** Age at which any reservation is taken over, so that it need not be released any more. */
+  /** Age at which any reservation is taken over, so that releasing it is no longer necessary. */
   readonly takeoverSeconds: number;
   readonly monotonicMs?: () => number;
 }
@@ -38,7 +38,7 @@ export function createKeyReleases({
   monotonicMs = () => performance.now(),
 }: KeyReleasesOptions): KeyReleases {
   let unreleased: KeyReservation[] = [];
-  /** Reservations that may still be written, each with the time until which its release is repeated. */
+  /** Reservations that may still take effect, each with the time until which its release is repeated. */
   let uncertain: { readonly reservation: KeyReservation; readonly untilMs: number }[] = [];
 
   async function releaseBatch(): Promise<boolean> {

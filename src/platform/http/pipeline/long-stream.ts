@@ -1,23 +1,23 @@
 /**
- * Repeats the access checks during long responses. A stream, or a page that takes long to compute, may outlast its credential:
- * the key is revoked, the support grant ends, the org is suspended. Then the response is aborted as if it had failed.
+ * Repeats the access checks during long responses. A stream, or a page that takes long to compute, may outlast its credential: the
+ * key is revoked, the support grant ends, or the org is suspended. The response is then aborted as if it had failed.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { StreamResponse } from '../message/reply.ts';
 import type { Credential } from '../routes/access.ts';
 
-/** Repeats the access checks if the last ones are too old; throws if the caller is no longer admitted. */
+/** Repeats the access checks if the last ones are too old. Throws if the caller is no longer admitted. */
 export type StillAdmitted = () => Promise<void>;
 
-/** Time after which the checks are repeated: a revocation must take effect in other processes within this time. */
+/** Interval of the checks. A revocation takes effect in other processes within this time. */
 const checkEveryMs = 1_000;
 
 export interface AccessCheck {
   readonly clock: Clock;
   /** Time at which the credential was found. */
   readonly foundAt: Date;
-  /** Returns undefined if the token or session no longer has a credential. */
+  /** Finds the credential again; undefined if the token or session no longer has one. */
   find(now: Date): Promise<Credential | undefined>;
   /** Throws if the credential no longer permits the request. */
   examine(credential: Credential, now: Date): void;

@@ -1,14 +1,13 @@
 /**
- * The checks of a request, in the order that the contract promises; the first one that fails decides the response:
+ * The checks of a request, in the order that the contract promises. The first one that fails determines the response:
  *
- *   route → token or session → key status → address → org status → tenant → residency → support scope → scope → role
- *     → request rate → body size → parse → validation → idempotency → handler
+ * route → token or session → key status → address → org status → tenant → residency → support scope → scope → role → request rate →
+ * body size → parse → validation → idempotency → handler
  *
  * `answer` runs them: `matchRoute` (route), `identify` (token or session to role, identify.ts) and `answerRoute` (request rate to
- * handler, answer-route.ts). A request whose home is another region is forwarded before its body is read. A request of a
- * support session is recorded before it is served.
- *
- * Every response of the pipeline is a `Reply` or a `StreamedReply`, and `respond` sends all of them.
+ * handler, answer-route.ts). A request whose home is another region is forwarded before its body is read. A request of a support
+ * session is recorded before it is served. Every response of the pipeline is a `Reply` or a `StreamedReply`, and `respond` sends
+ * all of them.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -55,14 +54,14 @@ export interface PipelineDependencies
   readonly clock: Clock;
   readonly tracer: Tracer;
   readonly settings: PipelineSettings & AnswerRouteDependencies['settings'];
-  /** The other regions; undefined while residency is off. */
+  /** The interface to other regions; undefined while residency is off. */
   readonly regions?: Regions | undefined;
   /**
-   * Called for every response of a route that is not forwarded to another region, also an error. Returns the
-   * deprecation headers, if the route is deprecated.
+   * Called for every response of a route, including errors, unless another region gives it. Returns the deprecation headers if the
+   * route is deprecated.
    */
   signalDeprecation(template: string, credential: Credential | undefined): DeprecationHeaders | undefined;
-  /** Called for every request of a route that a known credential sent and that failed. Must not wait and must not throw. */
+  /** Called for every failed request of a route with a known credential. Must not wait or throw. */
   readonly onRefusedCall: OnRefusedCall;
 }
 
@@ -75,9 +74,9 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 
 export interface Pipeline {
   readonly handle: RequestHandler;
-  /** Like `handle`, for a request that Node's parser did not read. */
+  /** Handles a request like `handle`, but one that Node's parser did not read. */
   serve(incoming: HttpRequest): void;
-  /** The headers of a response to a request whose head could not be read completely. */
+  /** Returns the response headers for a request whose head could not be read completely. */
   readonly headersOfUnread: HeadersOfUnread;
   readonly call: InProcessClient;
   readonly checkAccess: CheckAccess;
@@ -128,7 +127,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       reportRefused(error, context);
       reply = replyTo(error, context);
     }
-    // Not a literal that starts with a spread, which is several times as expensive (docs/design/records/0203).
+    // Uses `Object.assign`, because a literal that starts with a spread is several times as expensive (docs/design/records/0203).
     const headers: Record<string, string | string[]> = Object.assign(
       {},
       reply.headers,
@@ -197,7 +196,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     });
   }
 
-  /** After the caller is identified, so that only authenticated requests cost a write. */
+  /** Accepts the mark of a forwarded request. Called after the caller is identified, so that only authenticated requests cost a write. */
   async function checkMark({ forwarded }: RequestContext): Promise<void> {
     if (forwarded !== undefined && 'error' in forwarded) {
       throw forwarded.error;
@@ -205,7 +204,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     await forwarded?.acceptOnce();
   }
 
-  /** Sets the endpoint before any check throws: the deprecation headers of a route are also sent with its errors. */
+  /** Finds the route. Sets the endpoint before any check throws, because errors also have the deprecation headers of the route. */
   function matchRoute(context: RequestContext): RouteMatch | 'preflight' {
     const { request } = context;
     const found = router.find(request.method ?? '', request.url ?? '');
@@ -226,7 +225,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     return found;
   }
 
-  /** Repeats the access checks while a streamed response lasts; undefined for a route that is public or never streams. */
+  /** Returns the repeated access check of a streamed response; undefined for a route that is public or never streams. */
   function stillAdmittedTo(context: RequestContext, { route }: RouteEndpoint, match: RouteMatch) {
     return route.contentTypes === undefined || context.caller === undefined
       ? undefined
@@ -253,7 +252,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       form: () => {
         const messages = incoming.messages();
         const limitBytes = Math.min(page.formLimitBytes ?? defaultFormBytes, settings.bodyLimitBytes);
-        // Forms are read before the visitor is identified.
+        // Unidentified memory, because forms are read before the visitor is identified.
         const memory = bodyMemoryOf(undefined, context.address);
         return readForm(messages.request, messages.response, { limitBytes, memory });
       },
@@ -285,7 +284,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
     }
   }
 
-  /** Pages are never deprecated: the deprecation policy covers the API only. */
+  /** Returns the deprecation headers of an API route. Pages are never deprecated, because the deprecation policy only covers the API. */
   function deprecationOf(
     endpoint: Endpoint | undefined,
     credential?: Credential | undefined,

@@ -1,6 +1,6 @@
 /**
- * The header fields `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10: the request rates that apply to a
- * request, and what is left of them.
+ * The header fields `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers-10: the request rates that apply to
+ * a request, and the remaining requests.
  */
 import type { RateDebit, RateVerdict } from '../../rates/rate-limiter.ts';
 
@@ -9,10 +9,10 @@ export interface RateLimitHeaders {
   readonly ratelimit: string;
 }
 
-/** The largest integer of a structured field. */
+/** The largest integer in a structured field. */
 const integerMax = 999_999_999_999_999n;
 
-/** `names` are the ids of the limits, in the order of the debits. */
+/** Returns the header fields. `names` are the ids of the limits, in the order of the debits. */
 export function rateLimitHeaders(
   names: readonly string[],
   debits: readonly RateDebit[],
@@ -29,7 +29,7 @@ export function rateLimitHeaders(
 interface RateState {
   readonly index: number;
   readonly remaining: bigint;
-  /** Undefined if nothing will ever be available. */
+  /** Seconds until everything is available; undefined if that never happens. */
   readonly resetSeconds: number | undefined;
 }
 
@@ -53,7 +53,7 @@ function remainingOf(
   }));
 }
 
-/** Only the rates that deny the request: the others may have room. `Retry-After` is the time until all of them allow it. */
+/** Returns the state of the rates that deny the request; the others may have room. `Retry-After` is the time until all of them allow it. */
 function availableOf({
   available,
   retryAfterSeconds,
@@ -65,7 +65,7 @@ function availableOf({
   }));
 }
 
-/** Returns the time until everything is available again, if nothing else is taken. */
+/** Returns the seconds until everything is available again, if nothing else is taken. */
 function resetSeconds({ limit, windowSeconds, burst, rolling }: RateDebit, left: bigint): number | undefined {
   if (rolling === true) {
     return windowSeconds;

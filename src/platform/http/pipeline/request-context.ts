@@ -12,14 +12,14 @@ export interface RequestContext {
   readonly request: RequestHead;
   readonly traceId: string;
   readonly address: string;
-  /** The region that forwarded the request; undefined if the client sent it here itself. */
+  /** The region that forwarded the request; undefined if the client sent it to this region. */
   readonly sentBy: string | undefined;
-  /** The mark of a request that was forwarded, or claims to be. */
+  /** The mark of a forwarded request, which may be invalid. */
   readonly forwarded: Sent | UnverifiedMark | undefined;
   endpoint: Endpoint | undefined;
   /** The path parameters. */
   params: Readonly<Record<string, string>>;
-  /** The credential of the token or session, also if it does not permit the request. */
+  /** The credential of the token or session, even if it does not permit the request. */
   credential: Credential | undefined;
   /** Set once every access check has passed; undefined for a public route. */
   caller: Caller | undefined;

@@ -5,12 +5,12 @@ import type { Caller } from '../routes/access.ts';
 import type { Route } from '../routes/route.ts';
 import type { RateLimitHeaders } from './rate-limit-headers.ts';
 
-/** A verdict with the header fields of the response, if a request rate applies. */
+/** A verdict, and the header fields of the response if a request rate applies. */
 export type RequestRateVerdict = RateVerdict & { readonly headers?: RateLimitHeaders };
 
 /**
- * Returns a promise only if it must wait, so that the usual request does not. Undefined: the caller has no request
- * rate.
+ * Checks the request rate. Returns a promise only if it must wait, so that the usual request does not. Returns undefined if the
+ * caller has no request rate.
  */
 export type CheckRequestRate = (
   caller: Caller,
@@ -20,7 +20,7 @@ export type CheckRequestRate = (
 
 export type RoutePlace = Pick<Route, 'kind' | 'path'>;
 
-/** Calls `onRates` with the header fields first, because they belong to every response. */
+/** Throws if the request is denied. Calls `onRates` with the header fields before, because every response has them. */
 export function throwIfRateLimited(
   verdict: RequestRateVerdict | undefined,
   onRates: (headers: RateLimitHeaders) => void,

@@ -6,22 +6,22 @@ import type { Route } from '../routes/route.ts';
 export interface ImpersonatedRequest {
   readonly support: SupportIdentity;
   readonly orgId: string;
-  /** The route or the raw endpoint; undefined if none matches the path. */
+  /** The matched route or raw endpoint; undefined if none matches. */
   readonly route: Pick<Route, 'id' | 'path'> | undefined;
   readonly method: string;
   /** The requested path, without the query string. */
   readonly path: string;
-  /** Undefined if the request is admitted. */
+  /** The error of the access checks; undefined if the request is admitted. */
   readonly error: ApiError | undefined;
   readonly address: string;
   readonly traceId: string;
   readonly now: Date;
 }
 
-/** Throws if the record cannot be written: then the request must not be served. */
+/** Records a request. If it throws, the request must not be served. */
 export type RecordImpersonated = (request: ImpersonatedRequest) => Promise<void>;
 
-/** Runs the access checks and records the request, admitted or not, before it returns or throws. */
+/** Runs the access checks, and records the request before it returns the result or throws. Denied requests are recorded too. */
 export async function onRecord<Admitted extends Caller | undefined>(
   record: RecordImpersonated,
   { support, org }: Credential,
@@ -35,7 +35,7 @@ export async function onRecord<Admitted extends Caller | undefined>(
     result = { admitted: await examine() };
   } catch (error) {
     if (!(error instanceof ApiError) || error instanceof WrongRegion) {
-      // Not recorded here: an unexpected error, or a request that its home region records.
+      // Not recorded here: the error is unexpected, or the home region records the request.
       throw error;
     }
     result = { error };

@@ -1,6 +1,6 @@
 /**
- * Answers a write: one transaction for the change, its audit entries, its events and its stored response, and one effect
- * per `Idempotency-Key`.
+ * Answers a write. One transaction has the change, its audit entries, its events and its stored response, so that there is one
+ * effect per `Idempotency-Key`.
  */
 import type { Database, Transaction } from '../../db/database.ts';
 import type { Faults } from '../../faults.ts';
@@ -21,7 +21,7 @@ export interface WriterDependencies {
   recordChange(tx: Transaction, call: HandlerContext, action: string, change: Change): Promise<void>;
 }
 
-/** A handler that changes something: in a transaction that `commit` opens, or in one that it shares with other requests. */
+/** A handler that changes something, in a transaction that `commit` opens or in one that it shares with other requests. */
 export type WriteRun = Exclude<Route['run'], { kind: 'read' | 'stream' | 'document' }>;
 type OneEffectRun = Exclude<WriteRun, { kind: 'decision' }>;
 type WriteHandler = Extract<Route['run'], { kind: 'write' }>['handler'];
@@ -30,7 +30,7 @@ interface IdempotentEffect {
   storeResponse(tx: Transaction, text: string, customers?: readonly string[]): Promise<void>;
 }
 
-/** `keyLines` are the values of the `Idempotency-Key` header as they were sent; empty if the header is absent. */
+/** Answers a write. `keyLines` are the values of the `Idempotency-Key` header as they were sent; empty if the header is absent. */
 type Writer = (
   route: Route,
   run: WriteRun,

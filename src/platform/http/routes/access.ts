@@ -7,33 +7,33 @@ import { type AddressList, isListed } from '../message/address.ts';
 
 export type Access =
   | { readonly kind: 'public' }
-  /** Platform operators; no scope is needed. */
+  /** For platform operators, who need no scope. */
   | { readonly kind: 'operator' }
-  /** Platform operators, who need no scope, and admins of the org in the path, who need this scope. */
+  /** For platform operators, who need no scope, and for admins of the org in the path, who need this scope. */
   | { readonly kind: 'operator_or_admin'; readonly scope: KeyScope }
   | {
       readonly kind: 'org';
       readonly scope: KeyScope;
       readonly role: OrgRole;
-      /** An additional scope that a value of a query parameter requires. */
+      /** An additional scope that is required if a query parameter has a certain value. */
       readonly queryScope?: { readonly parameter: string; readonly value: string; readonly scope: KeyScope };
     };
 
-/** The credential of a token or session. `checkCredentialActive` decides for each request if it may be used. */
+/** The credential of a token or session. `checkCredentialActive` decides for each request whether it may be used. */
 export interface Credential {
-  /** The id of the key, or of the member who is signed in. */
+  /** Id of the key, or of the member who is signed in. */
   readonly keyId: string;
   readonly role: Role;
   readonly scopes: ReadonlySet<string>;
   readonly notBefore: Date | null;
   readonly expiresAt: Date | null;
-  /** A flag and not a time: a revocation takes effect in all processes, even if their clocks differ. */
+  /** A flag instead of a time, so that a revocation takes effect in all processes even if their clocks differ. */
   readonly revoked: boolean;
   /** The end of a rotated key's overlap with its successor. */
   readonly endsAt: Date | null;
-  /** Null for operators, who belong to no org. */
+  /** The caller's org; null for operators, who belong to no org. */
   readonly org: CredentialOrg | null;
-  /** Undefined if the key has none, as most keys. */
+  /** Attribution of the key; undefined if it has none. */
   readonly attribution?: Attribution | undefined;
   /** Set for a console session; undefined for a key. */
   readonly session?: CallerSession | undefined;
@@ -44,42 +44,42 @@ export interface Credential {
 export interface SupportIdentity {
   readonly grantId: string;
   readonly sessionId: string;
-  /** The operator who acts. */
+  /** Key id of the operator who acts. */
   readonly operatorKeyId: string;
-  /** The reason in the grant. */
+  /** The reason stated in the grant. */
   readonly reason: string;
   readonly scope: readonly string[];
 }
 
 export interface CallerSession {
   readonly id: string;
-  /** Kind of `keyId`. An operator may be signed in to an org, through a console link. */
+  /** Kind of `keyId`. An operator can be signed in to an org through a console link. */
   readonly actor: 'key' | 'operator' | 'member';
-  /** Display name of the key or the person. */
+  /** Display name of the key or person. */
   readonly name: string;
 }
 
 export interface CredentialOrg {
   readonly id: string;
-  /** Shown on every page of the console. */
+  /** Name of the org, shown on every console page. */
   readonly name: string;
   readonly timezone: string;
   readonly suspended: boolean;
-  /** Null if every address is allowed. */
+  /** Addresses that may call; null if every address may. */
   readonly allowList: AddressList | null;
-  /** Null while residency is off, and for an org without a home region. */
+  /** Null while residency is off, or if the org has no home region. */
   readonly residency: CredentialResidency | null;
 }
 
 export interface CredentialResidency {
   readonly homeRegion: string;
-  /** A request that arrives in another region is forwarded home, or rejected (`strict`). */
+  /** In another region, requests are forwarded home (`forward`) or rejected (`strict`). */
   readonly mode: 'forward' | 'strict';
   /** True if this process runs in the home region. */
   readonly isHere: boolean;
 }
 
-/** `region` is the region of this process; undefined while residency is off. */
+/** Returns the residency of an org. `region` is the region of this process; undefined while residency is off. */
 export function residencyIn(
   region: string | undefined,
   homeRegion: string | null,
@@ -90,7 +90,7 @@ export function residencyIn(
     : { homeRegion, mode, isHere: homeRegion === region };
 }
 
-/** The request must be forwarded to the org's home region, or rejected with this error. */
+/** The request must be forwarded to the org's home region. If that is not possible, it is rejected with this error. */
 export class WrongRegion extends ApiError {
   readonly homeRegion: string;
 
@@ -113,7 +113,7 @@ export interface Caller {
   readonly keyId: string;
   readonly role: Role;
   readonly scopes: ReadonlySet<string>;
-  /** The caller's org, or `platform` for an operator. */
+  /** The caller's org; `platform` for an operator. */
   readonly tenantId: string;
   readonly attribution?: Attribution | undefined;
   readonly session?: CallerSession | undefined;
@@ -125,7 +125,7 @@ export function outranks(role: Role, other: Role): boolean {
   return rank(role) > rank(other);
 }
 
-/** For requests that cannot be forwarded: throws unless this is the org's home region. */
+/** Throws unless this is the org's home region. For requests that cannot be forwarded. */
 export function checkResidency(org: CredentialOrg | null): void {
   if (org?.residency?.isHere === false) {
     throw residencyViolation(org.residency);
@@ -139,7 +139,10 @@ function residencyViolation({ homeRegion }: CredentialResidency): ApiError {
   );
 }
 
-/** A request of a strict org that another region forwarded is rejected in the home region too. */
+/**
+ * Throws if the request must not be served in this region. The home region of a strict org also rejects requests that another
+ * region forwarded.
+ */
 function checkRegion(residency: CredentialResidency | null, arrivedElsewhere: boolean): void {
   if (residency?.mode === 'forward' && !residency.isHere) {
     throw new WrongRegion(residency.homeRegion);
@@ -156,7 +159,7 @@ export interface AccessRequest {
   readonly access: Exclude<Access, { kind: 'public' }>;
   readonly method: string;
   readonly queryString?: string | undefined;
-  /** The org named in the path, if the path names one. */
+  /** The org in the path, if the path names one. */
   readonly pathOrgId: string | undefined;
   readonly address: string;
   readonly now: Date;
@@ -164,7 +167,7 @@ export interface AccessRequest {
   readonly arrivedElsewhere?: boolean | undefined;
 }
 
-/** Parses the query leniently: it is not validated yet, and a malformed query is rejected later. */
+/** Returns the required scopes. The query is parsed leniently, because it is not validated yet; a malformed one is rejected later. */
 function scopesNeeded({ queryString = '' }: AccessRequest, { scope, queryScope }: OrgAccess): KeyScope[] {
   const needsQueryScope =
     queryScope !== undefined &&
@@ -172,7 +175,7 @@ function scopesNeeded({ queryString = '' }: AccessRequest, { scope, queryScope }
   return needsQueryScope ? [scope, queryScope.scope] : [scope];
 }
 
-/** A support session may do what its grant permits, and never more than an admin of the org. */
+/** Throws unless the grant of the support session permits the request. A grant never permits more than an admin of the org may do. */
 function checkSupport({ scope }: SupportIdentity, request: AccessRequest): void {
   const { access, method } = request;
   const deny = (reason: string) =>
@@ -209,8 +212,8 @@ function operatorsOnly(): ApiError {
 }
 
 /**
- * Throws unless the caller of one route may also call another one of the same org, for requests that do the work of several
- * routes. An operator, who can create any key of the org, may call all of them.
+ * Throws unless the caller may also call another route of the same org. For requests that do the work of several routes. An
+ * operator can create any key of the org, and so may call all routes.
  */
 export function checkMayCall(
   caller: Pick<Caller, 'role' | 'scopes'>,
@@ -226,7 +229,7 @@ export function checkMayCall(
   checkRole(caller, access.kind === 'org' ? access.role : 'admin');
 }
 
-/** Throws unless the credential may be used now and from this address. */
+/** Throws unless the credential can be used now and from this address. */
 export function checkCredentialActive(credential: Credential, address: string, now: Date): void {
   const { org } = credential;
   if (credential.revoked || (credential.endsAt !== null && credential.endsAt <= now)) {
@@ -267,7 +270,7 @@ export function admitCaller(request: AccessRequest): Caller {
     }
     checkRole(credential, access.role);
   } else if (credential.role !== 'operator') {
-    // Does not reveal which orgs exist: the caller's own org is allowed, any other fails like one that does not exist.
+    // Hides which orgs exist: any org except the caller's own fails like one that does not exist.
     if (access.kind === 'operator_or_admin' && pathOrgId !== org?.id) {
       throw operatorsOnly();
     }

@@ -1,12 +1,12 @@
-/** Granting access to a key or a person: a caller can grant at most its own role and scopes, within its locked attribution. */
+/** Granting access to a key or a person. A caller can grant at most its own role and scopes, within its locked attribution. */
 import { apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { type Role, scopes } from '../../../contract/scopes.ts';
 import { type Caller, outranks } from './access.ts';
 
-/** Scopes of a member who is signed in: all, limited by the role. */
+/** Scopes of a signed-in member: all, limited by the role. */
 export const memberScopes: ReadonlySet<string> = new Set(scopes);
 
-/** Operators have no scopes, and may grant any role of an org. */
+/** Throws unless the caller may grant this role and these scopes. Operators have no scopes, and may grant any role in an org. */
 export function checkMayGrant(caller: Caller, role: Role, granted: Iterable<string>): void {
   if (outranks(role, caller.role)) {
     throw apiError('forbidden', `The role ${caller.role} cannot grant the role ${role}.`);
@@ -18,8 +18,8 @@ export function checkMayGrant(caller: Caller, role: Role, granted: Iterable<stri
 }
 
 /**
- * A member has every scope, so inviting a member or signing one in requires all of them. The attribution that is locked for
- * a key does not apply to members, so such a key would lose its locks.
+ * Throws unless the caller may grant a membership. A member has every scope, so the caller must have all of them. The locked
+ * attribution of a key does not apply to members, so a key with locks could bypass them through a member.
  */
 export function checkMayGrantMembership(caller: Caller, role: Role): void {
   checkMayGrant(caller, role, memberScopes);
@@ -34,8 +34,8 @@ export function checkMayGrantMembership(caller: Caller, role: Role): void {
 }
 
 /**
- * True for a signed-in member, who may manage keys of services and other people. The lock of a member's session fixes who
- * spends with it, not whose access it manages.
+ * Returns true for a signed-in member, who may manage keys of services and other people. The locks of a member's session fix the
+ * attribution of its spend, not the access that it manages.
  */
 export function isMember({ session }: Caller): boolean {
   return session?.actor === 'member';

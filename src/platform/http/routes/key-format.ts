@@ -1,7 +1,7 @@
 /**
- * Format of a key: `svc_<environment>_<33 base-62 characters of 192 random bits><6 of a checksum>`.
- * The checksum allows mistyped and invented tokens to be rejected without a query, and secret scanners to avoid false
- * positives. Of a key, only its SHA-256 and its hint are stored.
+ * The format of a key: `svc_<environment>_<33 base-62 characters of 192 random bits><6 of a checksum>`. With the checksum, mistyped
+ * and invented tokens are rejected without a query, and secret scanners have no false positives. Only the SHA-256 and the hint of a
+ * key are stored.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -26,7 +26,7 @@ export function keyDigest(token: string): string {
   return hash('sha256', token);
 }
 
-/** Returns the part of a key that may be shown to identify it. */
+/** Returns the hint of a key, which identifies it and may be shown. */
 export function keyHint(token: string): string {
   return `${token.slice(0, token.lastIndexOf('_') + 5)}…`;
 }

@@ -1,6 +1,6 @@
 /**
- * Lists with keyset pagination: every page costs the same, and no row appears twice.
- * A list declares its sort fields and filters once; the query schema and the SQL statement are derived from them.
+ * Lists with keyset pagination: every page costs the same, and no row appears twice. A list declares its sort fields and filters
+ * once. The query schema and the SQL statement are derived from them.
  */
 import { type TProperties, Type } from 'typebox';
 import { invalidField } from '../../../contract/api-error.ts';
@@ -18,7 +18,7 @@ export const pageParameters = {
   ),
 };
 
-/** Sort fields, with the SQL type of their column: `numeric` for whole numbers beyond 64 bits. The column must not be null. */
+/** Sort fields, with the SQL type of their column. `numeric` is for whole numbers beyond 64 bits. The column must not be null. */
 export type SortFields = Readonly<Record<string, 'timestamptz' | 'text' | 'int8' | 'numeric'>>;
 
 export interface ListQuery {
@@ -37,7 +37,7 @@ export function listParameters<Filters extends TProperties>(sorts: SortFields, f
   });
 }
 
-/** The filter `search` of a list. `fields` describes what is searched, such as “the name or id”. */
+/** Declares the filter `search` of a list. `fields` describes the searched fields, such as “the name or id”. */
 export function searchFilter(fields: string) {
   return {
     search: Type.Optional(
@@ -50,18 +50,21 @@ export function searchFilter(fields: string) {
   };
 }
 
-/** The condition of the filter `search`. It has no wildcards. Joined columns are separated, so that no match spans two. */
+/**
+ * Returns the SQL condition of the filter `search`, which has no wildcards. A separator between the columns keeps a match from
+ * spanning two of them.
+ */
 export function searchCondition(columns: readonly string[], search: string | undefined): Condition {
   const texts = columns.map((column) => `lower(coalesce(${column}, ''))`).join(` || E'\\n' || `);
   return [`position(lower(?) IN ${texts}) > 0`, search];
 }
 
-/** A condition with one `?` for its value. It is left out if the value is undefined: the filter is not set. */
+/** A condition with one `?` for its value. It is left out if the value is undefined, because the filter is not set then. */
 export type Condition = readonly [sql: string, value: unknown];
 
-/** A sort field that is not a column of the same name. */
+/** A sort field that is an expression instead of a column. */
 export interface ComputedSort<Row> {
-  /** An expression of the columns that is never null. */
+  /** SQL expression of the columns. It must never be null. */
   readonly sql: string;
   /** Returns the value of the expression for a row. */
   of(row: Row): bigint;
@@ -83,13 +86,13 @@ export interface PageOf<Item> {
   readonly next_cursor: string | null;
 }
 
-/** A page of a list that can also be read backwards. */
+/** A page of a list that can be read in both directions. */
 export interface TwoWayPageOf<Item> extends PageOf<Item> {
   /** Null on the first page. */
   readonly prev_cursor: string | null;
 }
 
-/** Shows each row of a page as readers see it. */
+/** Converts each row of a page to its view. */
 export async function viewPage<Row, View>(
   page: Promise<PageOf<Row>>,
   view: (row: Row) => View,
@@ -120,7 +123,7 @@ export async function selectTwoWayPage<Row extends { readonly id: string }>(
   const params = [...selectParams];
   const conditions = conditionsSql(where, params);
   const backwards = query.cursor !== undefined && sortOfCursor(query.cursor) === backwardSort(sort);
-  // The rows before a position are the first ones after it in the opposite order.
+  // The rows before a position are the first rows after it in the opposite order.
   const down = descending !== backwards;
   if (query.cursor !== undefined) {
     const { value, id } = decodeCursor(query.cursor, backwards ? backwardSort(sort) : sort, sorts[field]);
@@ -145,7 +148,7 @@ export async function selectTwoWayPage<Row extends { readonly id: string }>(
     row === undefined ? null : encodeCursor(madeFor, computed?.of(row) ?? row[field as keyof Row], row.id);
   return {
     data,
-    // Behind a page that was read backwards is the row of its cursor.
+    // A page that was read backwards always has a next page, which starts with the row of its cursor.
     next_cursor: more || backwards ? cursorAt(data.at(-1), sort) : null,
     prev_cursor: (backwards ? more : query.cursor !== undefined)
       ? cursorAt(data[0], backwardSort(sort))
@@ -171,13 +174,13 @@ export interface BoundedCount {
 
 export interface CountRequest {
   readonly table: string;
-  /** Conditions that an index answers: at most `rowsMax` of these rows are read. */
+  /** Conditions that use an index. At most `rowsMax` of the matching rows are read. */
   readonly scanned: readonly Condition[];
   readonly where: readonly Condition[];
   readonly rowsMax: number;
 }
 
-/** Counts rows at a bounded cost, however many there are. */
+/** Counts rows at a bounded cost. */
 export async function countRows(
   db: Queryable,
   { table, scanned, where, rowsMax }: CountRequest,
@@ -196,18 +199,18 @@ export async function countRows(
     : { value: matching, exact: true };
 }
 
-/** Encodes a position in a list. The cursor is valid only with the same `sort`. */
+/** Encodes a position in a list. The cursor is only valid with the same `sort`. */
 export function encodeCursor(sort: string, value: unknown, id: string): string {
   const text = typeof value === 'bigint' ? String(value) : value;
   return Buffer.from(JSON.stringify([sort, text, id])).toString('base64url');
 }
 
-/** The sort order that a cursor for the rows before its position is made for. */
+/** Returns the `sort` of cursors that read backwards. */
 function backwardSort(sort: string): string {
   return `before ${sort}`;
 }
 
-/** Returns the sort order that a cursor was made for; undefined if it is not a cursor. */
+/** Returns the `sort` of a cursor; undefined if the text is not a cursor. */
 function sortOfCursor(cursor: string): unknown {
   try {
     const [madeFor] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown[];
@@ -225,12 +228,12 @@ export function decodeCursor(cursor: string, sort: string, type: SortFields[stri
       return { value: type === 'timestamptz' ? new Date(value) : value, id };
     }
   } catch {
-    // Falls through to the error: the cursor was not made by `encodeCursor`.
+    // Not a cursor of `encodeCursor`; the error follows.
   }
   throw invalidField('cursor', 'invalid_value', 'This cursor does not belong to this list and sort order.');
 }
 
-/** Returns false for a value that is not of the SQL type: in a statement it would be an internal error. */
+/** Returns false for a value that does not fit the SQL type and would cause an internal error in a statement. */
 export function fitsType(value: string, type: SortFields[string] | 'int4' | undefined): boolean {
   switch (type) {
     case 'timestamptz':

@@ -1,6 +1,6 @@
 /**
- * Moves what an OpenAPI document repeats into its components: resources, requests, lists and events under names of their own, error
- * responses, and parameters. Generators make one type per name. The meaning of the document stays the same.
+ * Moves repeated parts of an OpenAPI document into its components: resources, requests, lists and events under their own names,
+ * error responses, and parameters. Code generators create one type per name. The meaning of the document stays the same.
  */
 import type { SchemaNames } from './openapi-names.ts';
 import { type OperationObject, operationsIn, type Paths } from './openapi-operation.ts';
@@ -9,7 +9,7 @@ import { namedResponses } from './openapi-responses.ts';
 import { namedSchemas } from './openapi-schemas.ts';
 import { type Json, mapValues } from './openapi-shared.ts';
 
-/** Returns the document with components. `names` overrides the names that follow from operation ids. */
+/** Returns the document with components. `names` overrides the names that are derived from operation ids. */
 export function withComponents(document: Json, names: SchemaNames): Json {
   const paths = document.paths as Paths;
   const webhooks = document.webhooks as Paths;
@@ -60,7 +60,7 @@ export function withComponents(document: Json, names: SchemaNames): Json {
   };
 }
 
-/** Leaves out what is undefined and an empty list of parameters. An empty `security` has a meaning: none is needed. */
+/** Leaves out undefined values and an empty list of parameters. An empty `security` is kept, because it means that none is needed. */
 function withoutEmpty(values: Json): Json {
   const isEmpty = (name: string, value: unknown) =>
     value === undefined || (name === 'parameters' && (value as Json[]).length === 0);

@@ -1,20 +1,20 @@
-/** Names of the schemas of an operation among the components of the OpenAPI document. */
+/** Names of an operation's schemas among the components of the OpenAPI document. */
 
-/** Names by operation id, where the name that follows from the id is not the one that users would expect. */
+/** Names by operation id, for ids whose derived name is not the one that users would expect. */
 type OperationSchemaNames = Readonly<
   Record<string, { readonly response?: string; readonly item?: string; readonly body?: string }>
 >;
 
 export interface SchemaNames {
   readonly operations: OperationSchemaNames;
-  /** Names of lists of words (enumerations) that several schemas share, each with the path of one of its fields: `Budget.period`. */
+  /** Names of enumerations that several schemas share. Each has the path of one of its fields, such as `Budget.period`. */
   readonly words: Readonly<Record<string, string>>;
-  /** Schemas that consist of parts of others, which name those parts. */
+  /** Names of schemas that combine parts of others. They also name those parts. */
   readonly composed?: readonly string[];
 }
 
 export interface OperationNames {
-  /** Operations with a lower rank name a schema that several operations share. */
+  /** If several operations share a schema, the one with the lowest rank names it. */
   readonly rank: number;
   readonly response: string;
   readonly item: string;
@@ -22,10 +22,13 @@ export interface OperationNames {
   readonly body: string;
 }
 
-/** The operations that return the resource itself. */
+/** Verbs of operations that return the resource itself. */
 const resourceVerbs = ['read', 'create', 'put', 'change', 'list'];
 
-/** `budgets.create` takes `CreateBudget` and returns `Budget`; `budgets.list` returns `BudgetList`. */
+/**
+ * Returns the schema names of an operation: `budgets.create` takes `CreateBudget` and returns `Budget`; `budgets.list` returns
+ * `BudgetList`.
+ */
 export function schemaNamesOf(operationId: string, names: OperationSchemaNames): OperationNames {
   const parts = operationId.split('.');
   const verb = parts.at(-1) ?? '';

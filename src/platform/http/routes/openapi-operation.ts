@@ -1,4 +1,4 @@
-/** The form of operations before their common parts become components. */
+/** The form of operations before their repeated parts become components. */
 import type { Json } from './openapi-shared.ts';
 
 export interface Response extends Json {

@@ -1,8 +1,8 @@
-/** Names the parameters of an OpenAPI document that several operations have. */
+/** Names parameters of an OpenAPI document that several operations have. */
 import type { OperationObject } from './openapi-operation.ts';
 import { type Json, Shared } from './openapi-shared.ts';
 
-/** If parameters of one name differ, the one that most operations have is shared. */
+/** Returns the shared parameters. If parameters with one name differ, the most frequent one is shared. */
 export function namedParameters(operations: readonly OperationObject[]): Shared {
   const uses = new Map<string, { readonly parameter: Json; count: number }>();
   for (const parameter of operations.flatMap(({ parameters }) => parameters)) {
@@ -21,7 +21,7 @@ export function namedParameters(operations: readonly OperationObject[]): Shared 
   return shared;
 }
 
-/** Parameters of paths and of queries can have the same name. */
+/** Distinguishes path parameters from query parameters with the same name. */
 function nameOf(parameter: Json): string {
   return parameter.in === 'path' ? `path_${parameter.name}` : String(parameter.name);
 }

@@ -2,8 +2,8 @@
 import { type Json, mapValues } from './openapi-shared.ts';
 
 /**
- * Returns the document as if it had no shared schemas, responses and parameters, with complete operations. References to headers and to
- * error envelopes stay, because they name the header and the error code.
+ * Returns the document with complete operations and without references to schemas, responses and parameters. References to headers
+ * and to error envelopes stay, because they name the header and the error code.
  */
 export function dereferenced<Document extends object>(document: Document): Document {
   const found = new Map<string, unknown>();
@@ -34,8 +34,8 @@ type Items = Readonly<Record<string, Item>>;
 type Item = Readonly<Record<string, unknown>> & { readonly parameters?: readonly unknown[] };
 
 /**
- * Returns the document with everything that applies to an operation in the operation: the parameters of its path, an empty list if
- * it has none, and the security requirements of the document if it states no others. References stay.
+ * Copies everything that applies to an operation into the operation: the parameters of its path (an empty list if it has none), and
+ * the security requirements of the document if the operation states no others. References stay.
  */
 export function completeOperations<Document extends object>(document: Document): Document {
   const { security, paths, webhooks } = document as Partial<Record<'paths' | 'webhooks', Items>> & Json;

@@ -1,6 +1,7 @@
 /**
- * Schemas of responses as clients may rely on them. Responses get new fields and bounds are raised, so the published schema has
- * neither: a client that is generated from it accepts both. The declared schema of a route stays exact, for tests.
+ * The published schemas of responses: what clients may rely on. Responses get new fields and bounds are raised. So the published
+ * schema allows unknown fields and has no bounds, and a client generated from it accepts both changes. The declared schema of a
+ * route stays exact, for tests.
  */
 import { type Json, mapValues } from './openapi-shared.ts';
 

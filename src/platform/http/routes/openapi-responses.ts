@@ -1,4 +1,4 @@
-/** Names the responses of an OpenAPI document that many operations have: errors, and successes without a body. */
+/** Names responses of an OpenAPI document that many operations have: errors, and successes without a body. */
 import type { OperationObject, Response } from './openapi-operation.ts';
 import { type Json, Shared } from './openapi-shared.ts';
 
@@ -21,7 +21,7 @@ export function namedResponses(
   return shared;
 }
 
-/** Names an error response by its status, and by those of its codes that not every response with the status has. */
+/** Names an error response by its status, and by those of its codes that not all responses with this status have. */
 function nameErrors(shared: Shared, operations: readonly OperationObject[]): void {
   const byStatus = new Map<string, { readonly response: Response; readonly codes: readonly string[] }[]>();
   for (const { responses } of operations) {

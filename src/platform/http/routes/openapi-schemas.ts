@@ -1,4 +1,4 @@
-/** Names the schemas of an OpenAPI document: resources, lists, requests, events, and the objects and words within them. */
+/** Names the schemas of an OpenAPI document: resources, lists, requests, events, and the objects and enumerations inside them. */
 import { pascalCase, type SchemaNames, schemaNamesOf } from './openapi-names.ts';
 import { jsonSchema, type OperationObject, operationsIn, type Paths } from './openapi-operation.ts';
 import { type Json, Shared } from './openapi-shared.ts';
@@ -10,7 +10,7 @@ export function namedSchemas(paths: Paths, webhooks: Paths, names: SchemaNames):
     response: successSchema(operation),
     body: jsonSchema(operation.requestBody?.content),
   }));
-  // An operation that reads a resource names it; the others that return it refer to that name.
+  // The operation that reads a resource names it. The other operations that return it refer to that name.
   for (const { name, response } of described.toSorted((a, b) => a.name.rank - b.name.rank)) {
     if (response?.properties === undefined) {
       continue;
@@ -36,7 +36,7 @@ export function namedSchemas(paths: Paths, webhooks: Paths, names: SchemaNames):
   return shared;
 }
 
-/** Names the objects within a schema by their field: the `runs` of a `BulkResult` are called `BulkResult_runs`. */
+/** Names the objects inside a schema by their field: the `runs` of a `BulkResult` are called `BulkResult_runs`. */
 function nameParts(shared: Shared, owner: string, { properties }: Json): void {
   for (const [field, value] of Object.entries(properties as Record<string, Json>)) {
     const part = (value.items ?? value) as Json;
@@ -66,7 +66,7 @@ function nameEvents(shared: Shared, webhooks: Paths): void {
   }
 }
 
-/** Names lists of words by the field that stands for all of them, such as `Budget.period`. */
+/** Names enumerations by a representative field, such as `Budget.period`. */
 function nameWords(shared: Shared, words: SchemaNames['words']): void {
   const schemas = new Map(shared.sorted());
   for (const [name, path] of Object.entries(words)) {

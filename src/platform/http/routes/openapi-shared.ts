@@ -1,4 +1,4 @@
-/** A section of the components of an OpenAPI document, which collects what other parts of the document refer to. */
+/** A section of the OpenAPI document's components, to which other parts of the document refer. */
 
 export type Json = Record<string, unknown>;
 
@@ -20,7 +20,7 @@ export class Shared {
     return this.#values.has(name);
   }
 
-  /** Does nothing if an equal value has a name already. */
+  /** Adds a value. Does nothing if an equal value has a name already. */
   add(name: string, value: Json): void {
     if (this.has(value)) {
       return;
@@ -37,7 +37,7 @@ export class Shared {
     return name === undefined ? value : { $ref: `#/components/${this.#section}/${name}` };
   }
 
-  /** Replaces schemas of objects and lists of words wherever they are in the value. */
+  /** Replaces schemas of objects and enumerations anywhere in the value by references. */
   shareWithin(value: unknown): unknown {
     if (Array.isArray(value)) {
       return value.map((item) => this.shareWithin(item));

@@ -11,7 +11,7 @@ export interface ApiInfo {
   readonly version: string;
   readonly baseUrl: string;
   readonly docsUrl: string;
-  /** Description of each group of operations (the first part of their ids). */
+  /** Description of each group of operations, by the first part of their ids. */
   readonly groups: Readonly<Record<string, string>>;
   readonly schemaNames: SchemaNames;
   readonly deprecations: Pick<DeprecationRegistry, 'find' | 'list'>;
@@ -22,8 +22,8 @@ type Json = Record<string, unknown>;
 const sessionCookie = '__Host-purser_session';
 
 /**
- * Caches the document and builds it again only if its input has changed: it is expensive, and public. Returns the same object
- * until then, so that callers can cache what they derive from it.
+ * Caches the document, because it is public and expensive to build. It is only built again if its input has changed. Until then the
+ * same object is returned, so that callers can cache data derived from it.
  */
 export function cachedOpenApi(routes: () => readonly Route[], info: () => ApiInfo): () => Json {
   let cached: { readonly input: string; readonly document: Json } | undefined;
@@ -106,7 +106,7 @@ export function buildOpenApi(
   return withComponents(document, schemaNames);
 }
 
-/** Returns every error code of a route: its own, and those of the pipeline. */
+/** Returns every error code of a route: the declared ones, and those of the pipeline. */
 export function possibleErrors(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(['bad_request', 'internal', 'service_unavailable', ...route.errors]);
   const add = (...more: ErrorCode[]) => {
@@ -198,7 +198,7 @@ function deprecationSentence({ since, sunset, replacement }: Deprecation): strin
   return `Deprecated since ${since}; may be removed after ${sunset}.${successor}`;
 }
 
-/** Returns the schema of a line. */
+/** Returns the schema of one line. */
 function linesSchema({ body }: Route, field: string): unknown {
   return (body?.properties[field] as { readonly items?: unknown } | undefined)?.items ?? {};
 }

@@ -1,6 +1,6 @@
-/** Distinguishes well-formed values that are out of range from malformed ones. */
+/** Distinguishes values that are out of range from malformed ones. */
 
-/** Exclusive maximum of an amount of money, in digits before the decimal point. */
+/** Exclusive maximum of an amount of money in dollars, as digits. */
 const usdLimit = '9000000000';
 const messages = {
   usd: 'Must be at least 0 and below 9 billion.',
@@ -16,7 +16,7 @@ export function outOfRange(
   isDateTime: (text: string) => boolean,
 ): string | undefined {
   if (typeof value === 'number') {
-    // JSON has no infinity: the number had too large an exponent.
+    // JSON has no infinity, so the exponent of the number was too large.
     return Number.isFinite(value) ? undefined : 'The number is too large.';
   }
   if (typeof value !== 'string') {
@@ -50,7 +50,10 @@ function isBelowZero(text: string): boolean {
   return text.startsWith('-');
 }
 
-/** Compares digits: the text may be megabytes long, and is never converted to a number. */
+/**
+ * Returns true if the number is at least the limit. Compares digits, because the text may be megabytes long and must not be
+ * converted to a number.
+ */
 function isAtLeast(text: string, limit: string): boolean {
   const [digits = ''] = text.replace(/^-?0*/, '').split('.', 1);
   return digits.length === limit.length ? digits >= limit : digits.length > limit.length;

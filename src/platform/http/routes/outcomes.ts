@@ -1,4 +1,4 @@
-/** Outcomes of writes of one resource: the response, and the change for the audit log and for events. */
+/** Outcomes of writes to one resource: the response, and the change for the audit log and for events. */
 import type { EventType } from '../../../contract/events.ts';
 import { platformTenant } from './access.ts';
 import type { Change, WriteOutcome } from './route.ts';
@@ -28,7 +28,7 @@ export function changed<Row extends Resource, View extends object>(
   return { body: views.after, changes: [changeOf(kind, after, views, event)] };
 }
 
-/** The event repeats the removed resource, with the time of the removal. */
+/** Returns the outcome of a removal. The event repeats the removed resource and the time of its removal. */
 export function removed<Row extends Resource>(
   kind: string,
   row: Row,
@@ -41,7 +41,7 @@ export function removed<Row extends Resource>(
   return { body: {}, changes: [changeOf(kind, row, { before, after }, event)] };
 }
 
-/** For what an org has once, without an id of its own. */
+/** Returns the outcome of a change of a setting that an org has once, without its own id. */
 export function settingChanged<View extends object>(
   kind: string,
   orgId: string,
@@ -51,7 +51,7 @@ export function settingChanged<View extends object>(
   return { body: views.after, changes: [changeOf(kind, orgId, views, event)] };
 }
 
-/** `of` is the resource, or the id of the org for what an org has once. */
+/** Returns a change. `of` is the resource, or the id of the org for a setting that an org has once. */
 export function changeOf(
   kind: string,
   of: Resource | string,

@@ -1,6 +1,6 @@
 /**
- * Raw endpoints: everything below a path, outside the JSON API, with bodies as bytes and errors in a format of their own. They
- * identify the caller themselves.
+ * Raw endpoints: everything below a path outside the JSON API. They get bodies as bytes, have their own error format, and identify
+ * the caller themselves.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,10 +9,10 @@ import type { Reply, StreamedReply } from '../message/reply.ts';
 import type { Caller } from './access.ts';
 
 export interface RawEndpoint {
-  /** The path without a slash at its end. The endpoint answers it and everything below, with every method. */
+  /** The path, without a slash at its end. The endpoint handles the path and everything below it, with every method. */
   readonly path: string;
   handler(request: RawRequest): Promise<Reply | StreamedReply>;
-  /** Returns the response for an error that `handler` threw, or that a check before it threw. */
+  /** Returns the response for the error of `handler`, or of a check before it. */
   refused(error: ApiError, request: RawHead): Reply | StreamedReply;
 }
 
@@ -28,12 +28,12 @@ export interface RawHead {
 export interface RawRequest extends RawHead {
   readonly address: string;
   readonly now: Date;
-  /** Closes when the client leaves. */
+  /** The client's connection. It closes when the client leaves. */
   readonly socket: Socket;
-  /** Names the caller in the log line of the request. */
+  /** Sets the caller for the log line of the request. */
   identified(caller: Caller): void;
-  /** Receives header fields of the response about the request rates of the caller. */
+  /** Sets the response headers about the caller's request rates. */
   onRates(headers: Readonly<Record<'ratelimit' | 'ratelimit-policy', string>>): void;
-  /** Reads the body, decompressed. May be called once; throws if the body is larger. */
+  /** Reads and decompresses the body. Can be called only once. Throws if the body exceeds the limit. */
   readBody(limitBytes: number, tenantId: string): Buffer | Promise<Buffer>;
 }

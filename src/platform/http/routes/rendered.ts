@@ -1,4 +1,4 @@
-/** Text that is rendered once and sent many times, with an entity tag for client caches. */
+/** Text that is rendered once and sent many times. It has an entity tag for client caches. */
 import { createHash } from 'node:crypto';
 
 export interface Rendered {
@@ -7,13 +7,13 @@ export interface Rendered {
   readonly headers: Readonly<Record<string, string | string[]>>;
 }
 
-/** `no-cache`: a client may cache the text, and must revalidate it each time. */
+/** Returns a rendered text. With `no-cache` a client may cache it, but must revalidate it each time. */
 export function rendered(contentType: string, text: string, headers: Rendered['headers'] = {}): Rendered {
   const digest = createHash('sha256').update(text).digest('base64url');
   return { contentType, text, headers: { ...headers, etag: `"${digest}"`, 'cache-control': 'no-cache' } };
 }
 
-/** Renders again only if `source` returns a different object than the last time. */
+/** Returns a function that only renders again if `source` returns another object than the last time. */
 export function renderedFrom<Source extends object>(
   source: () => Source,
   render: (source: Source) => Rendered,

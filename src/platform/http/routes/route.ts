@@ -28,39 +28,42 @@ export interface HandlerContext<Params = Readonly<Record<string, string>>, Query
   readonly now: Date;
   /** Identifies the HTTP request, as a key of a `WeakMap`. Undefined for an in-process call. */
   readonly requestIdentity?: WeakKey | undefined;
-  /** Handlers of long work call it. Only in-process callers receive the progress. */
+  /** Must be called by handlers of long work. Only in-process callers receive the progress. */
   readonly progress: ReportProgress;
-  /** Set if the request skips invalid items (`SkipsItems`): those that could not be parsed. The others are not validated yet. */
+  /**
+   * Set if the request skips invalid items (`SkipsItems`): the errors of items that could not be parsed. The other items are not
+   * validated yet.
+   */
   readonly itemErrors?: ReadonlyMap<number, readonly FieldError[]> | undefined;
-  /** Records the denial of one item of a request that succeeds; that of a whole request is recorded by the pipeline. */
+  /** Records the denial of one item of a request that succeeds. The pipeline records denials of whole requests. */
   recordDenial(error: ApiError, body: object): void;
 }
 
-/** Progress of long work. `of`, the total, may grow while the work is in progress. */
+/** Progress of long work. The total `of` may grow while the work is in progress. */
 export interface Progress {
   readonly done: number;
-  /** Undefined if the total is known only at the end. */
+  /** Total; undefined if it is only known at the end. */
   readonly of?: number;
   readonly unit: 'entries' | 'runs' | 'days' | 'deliveries';
 }
 
 /**
- * Must be awaited, and must not be called within a transaction: it may repeat the access checks, and throws if the caller is no
- * longer admitted.
+ * Reports progress. It must be awaited, and must not be called within a transaction, because it may repeat the access checks.
+ * Throws if the caller is no longer admitted.
  */
 export type ReportProgress = (progress: Progress) => Promise<void>;
 
-/** A request of a public route has no caller. */
+/** The context of a public route, which has no caller. */
 export type PublicHandlerContext<Params, Query> = Omit<
   HandlerContext<Params, Query, undefined>,
   'caller' | 'body'
 >;
 
-/** A change made by a write: it becomes an audit entry and, with `event`, an event. */
+/** A change made by a write. It becomes an audit entry and, if `event` is set, an event. */
 export interface Change {
   readonly tenantId: string;
   readonly target: { readonly kind: string; readonly id: string };
-  /** The resource as readers see it, so never with a secret. */
+  /** The resource as readers see it, so without secrets. */
   readonly before?: object | undefined;
   readonly after?: object | undefined;
   readonly event?: EventType | undefined;
@@ -69,26 +72,26 @@ export interface Change {
 export interface WriteOutcome<Body> {
   readonly body: Body;
   readonly changes: readonly Change[];
-  /** Customers that the body names other than by a `customer_id`: an erasure finds the stored response by them. */
+  /** Customers that the body names in fields other than `customer_id`. An erasure finds the stored response by them. */
   readonly customers?: readonly string[];
 }
 
 interface Declaration<Path extends string, Query extends TObject> {
-  /** Stable and dotted, such as `orgs.create`: the OpenAPI operation id and the audit log's action. */
+  /** A stable dotted id, such as `orgs.create`. It is the operation id in OpenAPI and the action in the audit log. */
   readonly id: string;
   readonly path: Path;
   readonly summary: string;
   readonly description?: string;
   readonly query?: Query;
-  /** Set if a body may be larger than usual: at least the largest one that the schema allows. */
+  /** Set if a body may be larger than usual. It must be at least the size of the largest body that the schema allows. */
   readonly bodyLimitBytes?: number;
   /** Set if a body may have more values than usual. */
   readonly bodyValuesMax?: number;
-  /** Codes of the handler itself; those of authentication, parsing and idempotency are derived. */
+  /** Error codes of the handler itself. Codes of authentication, parsing and idempotency are added to them. */
   readonly errors?: readonly ErrorCode[];
   /**
-   * Returns true if the org has the resource in the path. For paths that name a resource of an org and not the org: a caller without
-   * the scope or the role gets 404 for any resource of another org, and 403 only for one of its own.
+   * Returns true if the org has the resource in the path. Declared for paths that name a resource of an org but not the org. A
+   * caller without the scope or role then gets 404 for any resource of another org, and 403 only for one of its own org.
    */
   isOwn?(orgId: string, params: PathParams<Path>): Promise<boolean>;
 }
@@ -105,9 +108,9 @@ export interface Route {
   readonly query: TObject | undefined;
   readonly body: TObject | undefined;
   readonly bodyOptional: boolean;
-  /** The largest body, also after decompression; `SVC_BODY_LIMIT_BYTES` may allow less. */
+  /** Maximum body size, which also applies after decompression. `SVC_BODY_LIMIT_BYTES` may allow less. */
   readonly bodyLimitBytes: number;
-  /** Maximum number of values in the body. Undefined: the usual one. */
+  /** Maximum number of values in the body. Undefined: the default. */
   readonly bodyValuesMax: number | undefined;
   readonly success: number;
   readonly response: TSchema | undefined;
@@ -115,7 +118,7 @@ export interface Route {
   /** The field whose items may also be sent as lines of JSON. */
   readonly lines: string | undefined;
   readonly skipsItems: SkipsItems | undefined;
-  /** Content types of a streamed response: the only kind of response, or an alternative to `response`. */
+  /** Content types of a streamed response, which is the only kind of response or an alternative to `response`. */
   readonly contentTypes: readonly string[] | undefined;
   readonly run:
     | { readonly kind: 'read'; handler(context: HandlerContext): Promise<unknown> }
@@ -139,32 +142,32 @@ export interface Route {
       };
 }
 
-/** A query parameter whose value lets the handler validate the items of a list one by one, and skip invalid ones. */
+/** A query parameter with which the handler validates the items of a list one by one and skips invalid ones. */
 export interface SkipsItems {
   readonly field: string;
   readonly parameter: string;
   readonly value: string;
 }
 
-/** Stores the response to an idempotent request, in the transaction of its effect. `customers` as in `WriteOutcome`. */
+/** Stores the response to an idempotent request in the transaction of its effect. `customers` are those of `WriteOutcome`. */
 export type StoreResponse = (tx: Transaction, body: unknown, customers?: readonly string[]) => Promise<void>;
 
 export interface DecisionResponse {
   readonly text: string;
-  /** True if the response is that of an earlier request with the same `Idempotency-Key`. */
+  /** True if the response was stored by an earlier request with the same `Idempotency-Key`. */
   readonly replayed: boolean;
 }
 
 /** Maximum body sizes in bytes. The default of a route is `usual`. */
 export const bodyLimits = {
   usual: 65_536,
-  /** Lists of names and words, and metadata. */
+  /** For lists of names and words, and for metadata. */
   lists: 1_048_576,
-  /** All the rules of an org. */
+  /** For all rules of an org. */
   drafts: 4_194_304,
-  /** A million characters of content, even if each is escaped, and its metadata. */
+  /** For a million characters of content, even if each is escaped, and its metadata. */
   content: 8_388_608,
-  /** Limited by `SVC_BODY_LIMIT_BYTES` only, which is the maximum for every route. */
+  /** Only limited by `SVC_BODY_LIMIT_BYTES`, the maximum for every route. */
   configured: Number.POSITIVE_INFINITY,
 } as const;
 
@@ -195,7 +198,7 @@ interface StreamDeclaration<Path extends string, Query extends TObject> extends 
   handler(context: HandlerContext<PathParams<Path>, Static<Query>, undefined>): Promise<StreamResponse>;
 }
 
-/** A read with a streamed response. A failure during the stream closes the connection: no error is appended. */
+/** Declares a read with a streamed response. A failure during the stream closes the connection; no error is appended. */
 export function stream<const Path extends string, Query extends TObject>(
   declaration: StreamDeclaration<Path, Query>,
 ): Route {
@@ -220,7 +223,7 @@ interface PublicDocumentDeclaration extends Declaration<string, TObject> {
   handler(): Rendered;
 }
 
-/** A document that is rendered once and sent many times: a client that already has it gets 304. */
+/** Declares a document that is rendered once and sent many times. A client that already has it gets 304. */
 export function publicDocument(declaration: PublicDocumentDeclaration): Route {
   return { ...common(declaration), access: publicAccess, run: runOf('document', declaration.handler) };
 }
@@ -230,9 +233,9 @@ interface ChangingDeclaration<Path extends string, Query extends TObject, Body e
   readonly method: Exclude<Method, 'GET'>;
   readonly access: OwnAccess;
   readonly body?: Body;
-  /** The body may be absent; the handler then gets `{}`. */
+  /** Set if the body may be absent; the handler then gets `{}`. */
   readonly bodyOptional?: true;
-  /** Default: 200, or 204 without a response. */
+  /** Status of the response. Default: 200, or 204 without a response schema. */
   readonly success?: 201;
   readonly response?: Response;
 }
@@ -243,7 +246,7 @@ interface WriteDeclaration<
   Body extends TObject,
   Response extends TSchema,
 > extends ChangingDeclaration<Path, Query, Body, Response> {
-  /** Runs in the transaction that also writes the audit entries, the events and the stored response. */
+  /** Runs in the transaction that also stores the audit entries, the events and the response. */
   handler(
     context: HandlerContext<PathParams<Path>, Static<Query>, Static<Body>>,
     tx: Transaction,
@@ -269,9 +272,9 @@ interface PostingDeclaration<
   readonly lines?: string;
   readonly skipsItems?: SkipsItems;
   /**
-   * Commits by itself, together with other requests. Must call `storeResponse`, if given, in that transaction. An effect
-   * that is not in the database must be stored with `requestId`, which identifies the request and its retries, so that a
-   * retry finds it if the process stops before the response is stored.
+   * Handles the request and commits by itself, together with other requests. If `storeResponse` is given, it must be called in that
+   * transaction. An effect outside of the database must be stored with `requestId`, which identifies the request and its retries. A
+   * retry then finds the effect if the process stops before the response is stored.
    */
   handler(
     context: HandlerContext<PathParams<Path>, Static<Query>, Static<Body>>,
@@ -281,8 +284,8 @@ interface PostingDeclaration<
 }
 
 /**
- * A write to the ledger, which is its own record: it shares its transaction with other requests and is not audited, unless its handler
- * records a change.
+ * Declares a write to the ledger. The ledger is its own record, so the write shares its transaction with other requests and is not
+ * audited, unless its handler records a change.
  */
 export function posting<
   const Path extends string,
@@ -296,14 +299,14 @@ export function posting<
 
 interface DecisionDeclaration<Path extends string, Body extends TObject, Response extends TSchema>
   extends ChangingDeclaration<Path, TObject, Body, Response> {
-  /** Returns the response body as text. Must store it under the `Idempotency-Key`, if there is one. */
+  /** Returns the response body as text. Must store it under the `Idempotency-Key` if there is one. */
   handler(
     context: HandlerContext<PathParams<Path>, object, Static<Body>>,
     key: string | undefined,
   ): Promise<DecisionResponse>;
 }
 
-/** A decision on the hot path. It keeps its own record, and is not audited. */
+/** Declares a decision on the hot path. It keeps its own record and is not audited. */
 export function decision<const Path extends string, Body extends TObject, Response extends TSchema>(
   declaration: DecisionDeclaration<Path, Body, Response>,
 ): Route {
@@ -350,7 +353,7 @@ function changing(declaration: ChangingDeclaration<string, TObject, TObject, TSc
   };
 }
 
-/** The declaration checks the types of the handler against the schemas; the pipeline validates before it calls the handler. */
+/** Erases the handler's types. The declaration checks them against the schemas, and the pipeline validates before it calls the handler. */
 function runOf(kind: Route['run']['kind'], handler: unknown): Route['run'] {
   return { kind, handler } as Route['run'];
 }

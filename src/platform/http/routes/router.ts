@@ -1,4 +1,4 @@
-/** Finds the route or page of a request, with its compiled schemas. */
+/** Finds the route or page of a request, and its compiled schemas. */
 import createRouter from 'find-my-way';
 import { type TObject, Type } from 'typebox';
 import { type ApiError, apiError } from '../../../contract/api-error.ts';
@@ -17,7 +17,7 @@ export type Endpoint =
       readonly route: Route;
       readonly checkQuery: Validator;
       readonly checkBody: Validator;
-      /** Checks everything but the items that the route can skip. */
+      /** Checks everything except the items that the route can skip. */
       readonly checkBodyWithoutItems: Validator;
     };
 
@@ -30,7 +30,7 @@ export interface RouteMatch {
 export interface Router {
   /** Returns the endpoint, `bad_request` for a path that cannot be decoded, or `not_found` for an undeclared path. */
   find(method: string, url: string): RouteMatch | ApiError;
-  /** Returns the endpoint of a URL, also if `find` rejects it because an id in its path cannot be decoded or stored. */
+  /** Returns the endpoint of a URL, even if `find` rejects the URL because an id in its path cannot be decoded or stored. */
   endpointOf(method: string, url: string): Endpoint | undefined;
 }
 
@@ -56,7 +56,7 @@ export function buildRouter(
   const router = createRouter({
     querystringParser: (text: string) => text as unknown as Record<string, string>,
     onBadUrl: () => undefined,
-    // A long id is simply not found; the server limits the size of the request line.
+    // A long id is not found, and the server limits the size of the request line.
     maxParamLength: Number.MAX_SAFE_INTEGER,
   });
   const add = (method: string, template: string, endpoint: Endpoint) =>
@@ -101,7 +101,7 @@ export function buildRouter(
       if (endpoint.kind === 'raw') {
         return { endpoint, params: {}, queryString: match.searchParams as unknown as string };
       }
-      // An empty parameter is a trailing or doubled slash.
+      // An empty parameter comes from a trailing or doubled slash.
       if (!Object.values(params).every((value) => value !== '' && isStorable(value))) {
         return apiError('not_found', 'There is no such route.');
       }
@@ -119,7 +119,7 @@ export function buildRouter(
   };
 }
 
-/** Replaces a path segment that cannot be read. Matches parameters only: no path has it as a fixed segment. */
+/** Replaces a path segment that cannot be decoded. It only matches parameters, because no path has it as a fixed segment. */
 const unreadable = '~';
 
 function withoutUnreadableParts(url: string): string {
@@ -138,7 +138,7 @@ function isReadable(part: string): boolean {
   }
 }
 
-/** Compiles a schema on first use: compiling those of all routes at start takes a second. */
+/** Compiles a schema on first use, because compiling those of all routes at the start would take a second. */
 function atFirstUse(compile: () => Validator): Validator {
   let compiled: Validator | undefined;
   return (value) => {
@@ -147,7 +147,7 @@ function atFirstUse(compile: () => Validator): Validator {
   };
 }
 
-/** Checks rules that the types cannot express. Throws at start. */
+/** Checks rules that the types cannot express. Throws at the start of the service. */
 function checkDeclaration({ id, path, access, query, body }: Route): void {
   for (const schema of [query, body] as ({ readonly additionalProperties?: boolean } | undefined)[]) {
     if (schema !== undefined && schema.additionalProperties !== false) {

@@ -1,4 +1,4 @@
-/** Building blocks of request and response schemas. Bodies are closed: an unknown field is rejected. */
+/** Building blocks of request and response schemas. Bodies are closed: unknown fields are rejected. */
 import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { formatMessage } from '../../../contract/format-message.ts';
 
@@ -12,7 +12,7 @@ export function partial<Properties extends TProperties>(properties: Properties) 
   return Type.Partial(Type.Object(properties), { additionalProperties: false });
 }
 
-/** A string enum. Unlike a union of literals, a wrong value is a single error. */
+/** A string enum. A wrong value is a single error, unlike with a union of literals. */
 export function choice<const Words extends readonly string[]>(words: Words, description?: string) {
   return Type.Unsafe<Words[number]>({
     type: 'string',
@@ -33,7 +33,7 @@ export const name = Type.String({
   [formatMessage]: 'Must not be blank.',
   description: 'Up to 200 characters, not only white space.',
 });
-/** A person or place to ask, as free text. */
+/** Free text that names a person or place to ask. */
 export const contact = Type.String({
   minLength: 1,
   maxLength: 200,
@@ -42,10 +42,10 @@ export const contact = Type.String({
 });
 export const reason = Type.String({ minLength: 1, maxLength: 1_000 });
 
-/** RFC 3339 with offset. The format limits the years to those that databases and clients support. */
+/** A time in RFC 3339 with offset. The format limits the years to those that databases and clients support. */
 export const timestamp = Type.String({ format: 'date-time' });
 
-/** The pattern is for clients, which do not know the format `usd`; the format also limits the amount. */
+/** The pattern is for clients, which do not know the format `usd`. The format also limits the amount. */
 export const usdPattern = '^\\d{1,10}(\\.\\d{1,9})?$';
 
 /** An amount of money in requests and responses. */

@@ -1,4 +1,4 @@
-/** Compiles schemas, and converts the errors of the validator to the contract's field errors, one per field. */
+/** Compiles schemas. Converts validator errors to the field errors of the contract, one per field. */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { TObject, TSchema } from 'typebox';
@@ -14,19 +14,22 @@ const options = {
   strict: true,
   strictTuple: false,
   allowUnionTypes: true,
-  // A test validates the schemas. Doing it here would compile the meta-schema at every start.
+  // A test validates the schemas. Doing it here would compile the meta-schema at each start.
   meta: false,
   validateSchema: false,
 } as const;
 const ajv = new Ajv2020(options);
 /** Stops at the first error. */
 const failFastAjv = new Ajv2020({ ...options, allErrors: false });
-/** Query parameters are strings; they are coerced to the type in the schema. */
+/** Validates query parameters. These are strings, which are coerced to the type in the schema. */
 const queries = new Ajv2020({ ...options, coerceTypes: true, useDefaults: true });
 const calendar = formats.default.get('date-time') as { validate(text: string): boolean };
-/** The library also accepts a space for the `T`, offsets without minutes, and leap seconds, which `Date` does not support. */
+/**
+ * A stricter format: the library also accepts a space instead of `T`, offsets without minutes, and leap seconds, which `Date` does
+ * not support.
+ */
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i;
-/** Allowed years in UTC, in which times are returned: an offset must not move a time outside of them. */
+/** Allowed years in UTC. Responses have times in UTC, so an offset must not move a time outside of these years. */
 const years = { first: 1900, last: 2199 };
 
 function isDateTime(text: string): boolean {
@@ -43,23 +46,23 @@ for (const instance of [ajv, failFastAjv, queries]) {
   instance.addFormat('date', isCalendarDate);
   instance.addFormat('usd', (text) => parseUsd(text) !== undefined);
   instance.addFormat('signed-usd', (text) => parseSignedUsd(text) !== undefined);
-  // The pattern of the field checks the form; the handler checks the maximum of 100, together with other fields.
+  // Always valid here: the field's pattern checks the form, and the handler checks the maximum of 100, together with other fields.
   instance.addFormat('percent', true);
 }
 
-/** Returns a field error for each invalid field, within the limits below. A query validator also fills in defaults. */
+/** Returns a field error for each invalid field, up to the limits below. A query validator also fills in defaults. */
 export type Validator = (value: unknown) => FieldError[];
 
 /**
- * Limits the errors of one body: a few megabytes of wrong items would otherwise become gigabytes of errors. For a body
- * with more than `valuesMax` values only the first error is returned.
+ * Maximum number of errors per body. Otherwise a few megabytes of wrong items could become gigabytes of errors. For a body with
+ * more than `valuesMax` values only the first error is returned.
  */
 const fieldErrorsMax = 10_000;
 const valuesMax = 500_000;
 
 export function compileBody(schema: TSchema): Validator {
   const first = validator(failFastAjv.compile(schema));
-  /** Compiled on first use: most bodies are valid, and compiling takes longer than validating thousands of bodies. */
+  /** Compiled on first use, because most bodies are valid, and compiling takes longer than validating thousands of bodies. */
   let all: Validator | undefined;
   return (value) => {
     const firstError = first(value);
@@ -93,7 +96,7 @@ export function compileQuery(schema: TObject): Validator {
   );
   return (value) => {
     const query = value as Record<string, unknown>;
-    // The library would also accept `0x5`, ` 5` and `1e999` as integers.
+    // The library would accept `0x5`, ` 5` and `1e999` as integers.
     const malformed = integers.filter(
       (name) => typeof query[name] === 'string' && !/^-?\d+$/.test(query[name]),
     );
@@ -111,13 +114,13 @@ export function compileQuery(schema: TObject): Validator {
   };
 }
 
-/** Replaces an integer of hundreds of digits by the largest number: infinity would be of another type, and not out of range. */
+/** Replaces an integer of hundreds of digits by the largest number, which is out of range. Infinity would be reported as a wrong type. */
 function finite(given: unknown): unknown {
   const isInfinite = typeof given === 'string' && !Number.isFinite(Number(given));
   return isInfinite ? String(Number.MAX_VALUE * (given.startsWith('-') ? -1 : 1)) : given;
 }
 
-/** On every route with `from` and `to`: a range that ends before it starts is an error, and not an empty response. */
+/** Returns an error for a range that ends before it starts, on every route with `from` and `to`. The response would be empty otherwise. */
 function rangeErrors({ from, to }: Record<string, unknown>, others: readonly FieldError[]): FieldError[] {
   const isBackwards =
     typeof from === 'string' &&
@@ -129,7 +132,7 @@ function rangeErrors({ from, to }: Record<string, unknown>, others: readonly Fie
     : [];
 }
 
-/** Keeps the first error of each field: a field that could not be read is not reported as missing as well. */
+/** Keeps the first error of each field, so that a field that could not be parsed is not also reported as missing. */
 export function onePerField(fieldErrors: readonly FieldError[]): FieldError[] {
   const byField = new Map<string, FieldError>();
   for (const fieldError of fieldErrors) {
@@ -148,7 +151,7 @@ function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
   const byField = new Map<string, FieldError>();
   for (const error of errors) {
     const field = fieldName(error);
-    // The first error is the most basic one (the type before the range); the others would repeat it.
+    // The first error is the most basic one (the type before the range). The others would repeat it.
     if (!byField.has(field)) {
       const { code, message } = explain(error);
       byField.set(field, {
@@ -164,7 +167,7 @@ function fieldErrors(errors: readonly ErrorObject[]): FieldError[] {
   return [...byField.values()];
 }
 
-/** True for an error about a name in an object. The response does not repeat the name, which may have any length. */
+/** Returns true for an error about a name in an object. The response does not repeat the name, because it may have any length. */
 function isOfName({ propertyName }: ErrorObject): boolean {
   return propertyName !== undefined;
 }
@@ -186,7 +189,7 @@ function unescapePointer(part: string): string {
   return part.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-/** The types of JSON schema, as used in messages. */
+/** Names of the types of JSON schema for messages. */
 const typeNames = {
   integer: 'a whole number',
   number: 'a number',

@@ -1,4 +1,4 @@
-/** Stops a server gracefully: requests in flight are answered, all other connections are closed. */
+/** Stops a server gracefully: requests in flight are answered, and all other connections are closed. */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -6,19 +6,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { FastPath } from '../fast/fast-path.ts';
 
 const sweepEveryMs = 50;
-/** Time for streamed responses to be ended properly after the deadline. */
+/** Time after the deadline in which streamed responses are ended properly. */
 const endStreamsMs = 5_000;
 
 export interface Drainable {
-  /**
-   * Resolves when the last connection is closed. After `withinMs`, calls `endStreams`, then destroys connections that are still
-   * open.
-   */
+  /** Resolves when the last connection is closed. After `withinMs`, calls `endStreams` and then destroys the remaining connections. */
   drain(withinMs: number, endStreams?: () => Promise<void>): Promise<void>;
 }
 
 export function drainable(server: Server, fastPath: FastPath | undefined): Drainable {
-  // `closeIdleConnections` closes neither connections that never sent a byte nor those detached by CONNECT.
+  // Tracked here, because `closeIdleConnections` closes neither connections without any received byte nor those detached by
+  // CONNECT.
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
@@ -32,7 +30,7 @@ export function drainable(server: Server, fastPath: FastPath | undefined): Drain
       const deadline = setTimeout(async () => {
         if (endStreams !== undefined) {
           await Promise.race([endStreams().catch(() => undefined), pause(endStreamsMs)]);
-          // Until the connections of the ended responses are idle.
+          // Waits until the connections of the ended responses are idle.
           await pause(2 * sweepEveryMs);
         }
         isOverdue = true;

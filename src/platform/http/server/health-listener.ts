@@ -1,6 +1,6 @@
 /**
- * The listener of `SVC_HEALTH_PORT`: answers `/healthz` and `/readyz` from a thread of its own. If the thread ends, it is
- * started again on the same port.
+ * The listener of `SVC_HEALTH_PORT`: answers `/healthz` and `/readyz` from a separate thread. If the thread ends, it is restarted
+ * on the same port.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -14,7 +14,7 @@ export interface HealthListener {
 
 export interface HealthListenerOptions {
   readonly host: string;
-  /** 0 selects a free port. */
+  /** Port number; 0 selects a free port. */
   readonly port: number;
   readonly state: SharedArrayBuffer;
   readonly log: Log;
@@ -38,7 +38,7 @@ export async function openHealthListener(options: HealthListenerOptions): Promis
       workerData: { host, port, state },
       resourceLimits: { maxOldGenerationSizeMb: heapMb },
     });
-    // The thread must not keep a process alive that has failed to start.
+    // The thread must not keep a process alive whose start has failed.
     worker.unref();
     const started = worker;
     const [message] = (await once(started, 'message')) as [WorkerMessage];

@@ -1,5 +1,5 @@
 /**
- * `/healthz`: the event loop turns. `/readyz`: this process can serve requests, writes included. `/metrics`: Prometheus
+ * `/healthz`: the event loop is running. `/readyz`: this process can serve requests, including writes. `/metrics`: Prometheus
  * metrics. The first two answer from memory, so they neither wait for the database nor add to its load.
  */
 import type { Database } from '../../db/database.ts';
@@ -39,7 +39,7 @@ export function healthPages(
   ];
 }
 
-/** Adds why the database is not used, and why caches are bypassed. */
+/** Adds the reasons why the database is not used and why caches are bypassed. */
 function withDatabaseDetails(body: string, db: Pick<Database, 'stats'>): string {
   const { notificationProblem, refusal } = db.stats();
   return JSON.stringify({

@@ -1,4 +1,4 @@
-/** Addresses that are shown as `localhost`. All share one name, since browsers store cookies by host name. */
+/** Addresses that are shown as `localhost`. They share one name, because browsers store cookies by host name. */
 const local = ['127.0.0.1', '0.0.0.0', '::'];
 
 /** The loopback address of each wildcard address. */
@@ -12,7 +12,7 @@ export function localUrl(host: string, port: number): string {
   return urlOf(local.includes(host) ? 'localhost' : host, port);
 }
 
-/** Like `localUrl`, but never replaces an IP address by a name: a request with a key must not depend on resolution. */
+/** Like `localUrl`, but keeps an IP address: a request with a key must not depend on name resolution. */
 export function literalUrl(host: string, port: number): string {
   return urlOf(literals.get(host) ?? host, port);
 }

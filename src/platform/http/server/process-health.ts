@@ -1,4 +1,4 @@
-/** The health of this process: collects the reasons not to be ready and publishes them to the health listener. */
+/** The health of this process: collects the reasons not to be ready, and publishes them to the health listener. */
 import {
   answerHealth,
   createHealthState,
@@ -7,11 +7,11 @@ import {
   type UnreadyReason,
 } from './health-state.js';
 
-/** Interval at which the event loop proves that it turns. */
+/** Interval at which the event loop proves that it is running. */
 const beatEveryMs = 500;
 
 export class ProcessHealth {
-  /** Memory that is shared with the thread of the health listener. */
+  /** Memory shared with the thread of the health listener. */
   readonly state = createHealthState();
   readonly #reasons = new Set<UnreadyReason>(['starting']);
   readonly #timer: NodeJS.Timeout;
@@ -32,7 +32,7 @@ export class ProcessHealth {
     this.#publish();
   }
 
-  /** Answers on the main port. To answer at all proves that the event loop turns. */
+  /** Answers on the main port. Any answer proves that the event loop is running. */
   answer(path: '/healthz' | '/readyz'): { readonly status: number; readonly body: string } {
     this.#publish();
     return answerHealth(path, this.state, monotonicMs()) as { status: number; body: string };

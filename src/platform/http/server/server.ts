@@ -1,7 +1,7 @@
 /**
- * Node's HTTP server, with every response that Node would make by itself replaced by ours: the error envelope, a status of the
- * error catalog and a trace id, even if the request could not be parsed. Responses keep the order of their requests, and a
- * request gets exactly one response, whatever the client sends after it. Nothing follows a response with `Connection: close`.
+ * Node's HTTP server, in which our responses replace all that Node would send by itself: each has the error envelope, a status of
+ * the error catalog and a trace id, even if the request could not be parsed. Responses keep the order of their requests. A request
+ * gets exactly one response, whatever the client sends after it. Nothing follows a response with `Connection: close`.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -17,23 +17,23 @@ import type { RequestHandler } from '../pipeline/pipeline.ts';
 
 const headersWithinMs = 20_000;
 const requestWithinMs = 120_000;
-/** Longer than the idle timeouts of common load balancers, so that the load balancers close idle connections first. */
+/** Longer than the idle timeouts of common load balancers, so that these close idle connections first. */
 const idleConnectionMs = 75_000;
 
 const latest = Symbol('latest');
 const waiting = Symbol('waiting');
 const unread = Symbol('unread');
 
-/** A connection, with the response to the latest request that was read from it. */
+/** A connection, and the response to the latest request that was read from it. */
 interface Connection extends Duplex {
   [latest]?: ServerResponse;
-  /** Number of requests that were read and wait for earlier responses. */
+  /** Number of requests that were read but wait for earlier responses. */
   [waiting]?: number;
   [unread]?: UnreadHead;
 }
 
 interface ParseError extends NodeJS.ErrnoException {
-  /** Position in the latest bytes; undefined if the parser did not fail. */
+  /** Position in the latest bytes at which the parser failed; undefined if it did not fail. */
   readonly bytesParsed?: number;
 }
 
@@ -54,8 +54,8 @@ export function createHttpServer(
   Object.assign(server, { httpAllowHalfOpen: true });
 
   /**
-   * A connection has one request in progress at a time, and is not read while others wait: a client that does not read its
-   * responses costs the memory of one response.
+   * A connection has one request in progress at a time, and is not read while others wait. So a client that does not read its
+   * responses costs the memory of a single response.
    */
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     const socket = request.socket as Connection;
@@ -70,7 +70,7 @@ export function createHttpServer(
       delete request.headers.expect;
     }
     if (request.headers.upgrade !== undefined || !isPlainlyFramed(request) || !server.listening) {
-      // After an upgrade header Node does not parse the next request: this is the last one.
+      // Node does not parse another request after an upgrade header, so this is the last one.
       response.shouldKeepAlive = false;
     }
     if (before === undefined || before.writableFinished) {
@@ -83,11 +83,11 @@ export function createHttpServer(
     socket[unread] = new UnreadHead(socket, () => socket[latest]?.req.complete === false);
   });
   server.on('request', serve);
-  // Node would answer both by itself; the pipeline checks the header instead.
+  // Node would answer both events by itself. The pipeline checks the header instead.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    // Node has removed its listeners from this connection; without one an error would end the process.
+    // Node has removed its listeners from this connection. Without any, an error would end the process.
     socket.on('error', () => undefined);
     answerAfterAll(socket, apiError('not_found', 'There is no such route.'));
   });
@@ -97,14 +97,15 @@ export function createHttpServer(
       socket.destroy();
       return;
     }
-    // After a parse error all further bytes fail too, and belong to no request that could be answered; neither do bytes after
-    // a request with `Connection: close`.
+    // After a parse error all further bytes fail too, and belong to no request that could be answered. The same holds for bytes
+    // after a request with `Connection: close`.
     if (unreadable.has(socket) || !socket.writable || error.code === 'HPE_CLOSED_CONNECTION') {
       return;
     }
     unreadable.add(socket);
     if (socket.writableLength > 0) {
-      // Read bytes would postpone the timeout for clients that do not read. It is read again once its responses are sent.
+      // Paused, because each arriving byte would restart the timeout for clients that do not read. It is resumed once its responses
+      // are sent.
       socket.pause();
     }
     const response = socket[latest];
@@ -141,7 +142,7 @@ export function createHttpServer(
 function wait(socket: Connection, before: ServerResponse, next: () => void): void {
   if (socket[waiting] === undefined) {
     socket[waiting] = 0;
-    // Reading the body of a request resumes the socket, so it is paused again.
+    // Paused again, because reading the body of a request resumes the socket.
     socket.on('resume', () => {
       if (socket[waiting] !== 0) {
         socket.pause();
