@@ -13,10 +13,16 @@ import { createPurser, type Purser } from './node.ts';
 
 const gateway = useGatewayWorld();
 let purser: Purser;
+/** A model whose name says that it does not show its reasoning. */
+const hidingModel = 'o4-test';
 /** The `fetch` of an SDK that is wrapped. */
 let send: typeof fetch;
 
 beforeAll(async () => {
+  await gateway.world.request('PUT', `/v1/admin/models/${hidingModel}`, {
+    key: gateway.world.operatorKey,
+    body: { provider: 'openai', input_usd_per_million: '1', output_usd_per_million: '10' },
+  });
   const { secret: key } = await gateway.world.mintKey(gateway.org, 'member', ['edge:decide', 'runs:write']);
   // No test is about its duration.
   purser = createPurser({ url: gateway.url, key, timeoutMs: 600_000, requestTimeoutMs: 600_000 });
@@ -170,7 +176,7 @@ describe.each(allFormats)('$name', (format) => {
 
   const hiding = [
     { by: 'the request', more: sample.reasoning },
-    { by: 'the model that the response names', reportedModel: 'gpt-5-mini' },
+    { by: 'the model that the response names', reportedModel: hidingModel },
     // The usual model of the sample is an unknown name.
     ...(reasonsOnRequest ? [] : [{ by: 'no name that is known' }]),
   ];
