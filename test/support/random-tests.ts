@@ -125,6 +125,15 @@ export const randomTests = {
       { seed: 114, path: '410:1:4:5:5:5', test: fastPathTitle },
     ],
   },
+  focus: {
+    file: 'src/capabilities/insight/focus/kind-charges.test.ts',
+    projects: both,
+    inSoakRunOf: embedded,
+    only: 'random postings',
+    seedsPerTurn: 4,
+    seeds: [1, 2],
+    regressions: [],
+  },
   forecast: {
     file: 'src/kernel/forecast/forecast.test.ts',
     projects: embedded,

@@ -969,7 +969,7 @@ export interface Api {
       readonly to?: string;
       readonly limit?: number;
     }, options?: RequestOptions): Promise<UsageValues>;
-    /** Export cost and usage in FOCUS 1.2. */
+    /** Export cost and usage in FOCUS. */
     focus(orgId: string, query?: {
       readonly group_by?: string;
       readonly from?: string;
@@ -988,6 +988,7 @@ export interface Api {
       readonly tag?: string;
       readonly without?: string;
       readonly format?: 'csv' | 'parquet';
+      readonly version?: '1.2' | '1.4';
     }, options?: RequestOptions): Promise<Response>;
   };
   readonly statements: {

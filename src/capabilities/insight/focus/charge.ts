@@ -1,8 +1,7 @@
-/** A charge in the terms of FOCUS 1.2, derived from the sums of a group. */
+/** A charge in the terms of FOCUS: what the rows of all versions have in common. */
 import { nounOf } from '../../../contract/run-dimensions.ts';
 import { roundedQuotient } from '../../../kernel/decimals.ts';
 import type { FocusPlan, Label } from './plan.ts';
-import type { ChargeGroup } from './queries.ts';
 
 export interface ChargePeriod {
   readonly startMs: number;
@@ -16,16 +15,16 @@ export interface FocusCharge {
   readonly category: 'Usage' | 'Adjustment';
   /** A correction of an earlier billing period. */
   readonly isCorrection: boolean;
+  readonly description: string;
   readonly provider: string;
   readonly model: string;
   readonly costNanos: bigint;
   /** Null unless the cost is the product of a quantity and a price. */
   readonly priced: PricedQuantity | null;
+  readonly sku: Sku;
   readonly subAccount: { readonly value: string; readonly type: string } | null;
   /** JSON; null: none. */
   readonly tags: string | null;
-  readonly requests: bigint;
-  readonly tokens: ChargedTokens;
 }
 
 export interface BillingAccount {
@@ -33,19 +32,46 @@ export interface BillingAccount {
   readonly name: string;
 }
 
-export interface PricedQuantity {
-  readonly quantity: bigint;
-  readonly unit: 'Tokens' | 'Requests';
-  /** Cost per unit in dollars, with `priceDecimals` decimals. */
+export interface Sku {
+  readonly id: string;
+  readonly meter: string;
+  /** JSON; null: none. */
+  readonly details: string | null;
+}
+
+export interface PricedQuantity extends MeteredQuantity {
+  /** The unit that the price is for; `quantity` divided by its block is the quantity that is priced. */
+  readonly pricingUnit: string;
+  /** Cost per pricing unit in dollars, with `priceDecimals` decimals. */
   readonly unitPrice: bigint;
 }
 
-/** Tokens by kind, which do not overlap. */
-export interface ChargedTokens {
-  readonly uncachedInput: bigint;
-  readonly cachedInput: bigint;
-  readonly cacheWrite: bigint;
-  readonly output: bigint;
+export interface MeteredQuantity {
+  readonly quantity: bigint;
+  readonly unit: string;
+}
+
+/** The sums of one charge period, with the same provider, model, labels and kind. */
+export interface ChargeGroup<Sum extends string = never> {
+  /** Number of the charge period, from 1. */
+  readonly period: number;
+  /** Empty: none. */
+  readonly provider: string;
+  readonly model: string;
+  readonly labels: readonly string[];
+  /** Code of the kind of usage; empty if the version has a row for all kinds. */
+  readonly kind: string;
+  /** Month in which a correction was posted, as `YYYY-MM`; empty: not a correction of an earlier month. */
+  readonly correctedIn: string;
+  readonly sums: Readonly<Record<Sum | 'usd_nanos', bigint>>;
+}
+
+/** The data of a charge that is not in its group. */
+export interface ChargeContext {
+  readonly plan: FocusPlan;
+  readonly account: BillingAccount;
+  /** Used if the runs have none. */
+  readonly provider: string | null;
 }
 
 /** So many that the product of price and quantity, rounded to a nanodollar, is the cost for any quantity below 1e15. */
@@ -57,53 +83,60 @@ export const unknownName = 'unknown';
 /** Prefix of tags in the export that come from fields of runs. It prevents clashes with the tags of runs. */
 export const fieldTagPrefix = 'purser/';
 
-/** Returns the charge of a group. `provider` is used if the runs have none. */
+type ChargeTerms = Pick<FocusCharge, 'priced' | 'sku'> & {
+  readonly category: FocusCharge['category'];
+  /** Text that names what the charge is for. */
+  readonly subject: string;
+};
+
+/** Returns the charge of a group, with what the version says about its price and its SKU. */
 export function chargeOf(
   group: ChargeGroup,
-  plan: FocusPlan,
-  { account, provider }: { readonly account: BillingAccount; readonly provider: string | null },
+  { plan, account, provider }: ChargeContext,
+  { subject, ...terms }: ChargeTerms,
 ): FocusCharge {
   const chargePeriod = chargePeriodOf(plan, group.period);
-  const isCorrection = group.correctedIn !== '';
-  const tokens: ChargedTokens = {
-    uncachedInput: group.input_tokens - group.cached_input_tokens - group.cache_write_tokens,
-    cachedInput: group.cached_input_tokens,
-    cacheWrite: group.cache_write_tokens,
-    output: group.output_tokens,
-  };
-  const priced = isCorrection ? null : pricedQuantity(group);
+  const isCorrection = isCorrectionOf(group);
   return {
+    ...terms,
     account,
     billingPeriod: monthOf(isCorrection ? Date.parse(`${group.correctedIn}-01`) : chargePeriod.startMs),
     chargePeriod,
-    category: priced === null && !isCorrection ? 'Adjustment' : 'Usage',
     isCorrection,
+    description: `${isCorrection ? 'Correction: ' : terms.category === 'Adjustment' ? 'Adjustment: ' : ''}${subject}`,
     provider: group.provider || provider || unknownName,
-    model: group.model || unknownName,
-    costNanos: group.usd_nanos,
-    priced,
+    model: modelOf(group),
+    costNanos: group.sums.usd_nanos,
     subAccount: subAccountOf(plan.labels[0], group.labels[0]),
     tags: tagsOf(plan.labels, group.labels),
-    requests: group.runs,
-    tokens,
   };
 }
 
+export function isCorrectionOf({ correctedIn }: ChargeGroup): boolean {
+  return correctedIn !== '';
+}
+
+export function modelOf({ model }: ChargeGroup): string {
+  return model || unknownName;
+}
+
 /**
- * Tokens if there are any, otherwise requests. Null if there are neither, or if the cost is negative, because prices are not: such
+ * Returns the average price of the quantity. Null if there is no quantity, or if the cost is negative, because prices are not: such
  * sums remain where a statement was below the recorded cost.
  */
-function pricedQuantity({
-  input_tokens,
-  output_tokens,
-  runs,
-  usd_nanos,
-}: ChargeGroup): PricedQuantity | null {
-  const tokens = input_tokens + output_tokens;
-  const [quantity, unit] = tokens > 0n ? ([tokens, 'Tokens'] as const) : ([runs, 'Requests'] as const);
-  return quantity <= 0n || usd_nanos < 0n
+export function pricedAt(
+  costNanos: bigint,
+  { quantity, unit }: MeteredQuantity,
+  { size, unit: pricingUnit }: { readonly size: bigint; readonly unit: string } = { size: 1n, unit },
+): PricedQuantity | null {
+  return quantity <= 0n || costNanos < 0n
     ? null
-    : { quantity, unit, unitPrice: roundedQuotient(usd_nanos * pricePerNano, quantity) };
+    : {
+        quantity,
+        unit,
+        pricingUnit,
+        unitPrice: roundedQuotient(costNanos * pricePerNano * size, quantity),
+      };
 }
 
 /** The first and the last charge period may be shortened by the range. */
@@ -128,7 +161,7 @@ function subAccountOf(label: Label | undefined, value = ''): FocusCharge['subAcc
   return { value, type };
 }
 
-function capitalized(name: string): string {
+export function capitalized(name: string): string {
   return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 }
 

@@ -2,12 +2,15 @@
 import { formatDecimal } from '../../../kernel/decimals.ts';
 import { csvRecord, safeText } from '../usage/index.ts';
 import type { FocusCharge } from './charge.ts';
-import { decimalsOf, type FocusColumn, focusColumns } from './columns.ts';
+import { decimalsOf, type FocusColumn } from './columns.ts';
 
-export async function* writeCsv(batches: AsyncIterable<readonly FocusCharge[]>): AsyncGenerator<string> {
-  yield csvRecord(focusColumns.map(({ name }) => name));
+export async function* writeCsv(
+  batches: AsyncIterable<readonly FocusCharge[]>,
+  columns: readonly FocusColumn[],
+): AsyncGenerator<string> {
+  yield csvRecord(columns.map(({ name }) => name));
   for await (const charges of batches) {
-    yield charges.map((charge) => csvRecord(focusColumns.map((one) => cell(one, charge)))).join('');
+    yield charges.map((charge) => csvRecord(columns.map((one) => cell(one, charge)))).join('');
   }
 }
 
@@ -24,9 +27,14 @@ function cell(column: FocusColumn, charge: FocusCharge): string {
     case 'time':
       return `${new Date(Number(value)).toISOString().slice(0, 19)}Z`;
     case 'quantity':
-      // Quantities are decimals in FOCUS; tools that infer types from the text would take whole numbers for integers.
-      return `${value}.0`;
+    case 'priced_quantity':
+      return withFraction(formatDecimal(BigInt(value), decimalsOf[column.type]));
     default:
       return formatDecimal(BigInt(value), decimalsOf[column.type]);
   }
+}
+
+/** Quantities are decimals in FOCUS; tools that infer types from the text would take whole numbers for integers. */
+function withFraction(decimal: string): string {
+  return decimal.includes('.') ? decimal : `${decimal}.0`;
 }

@@ -4,14 +4,23 @@ import { readFileSync } from 'node:fs';
 import { type FileMetaData, parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { describe, expect, test } from 'vitest';
 import { createWorld, useOrgPerTest, useWorld } from '../../../../test/harness.ts';
+import { type FocusCells, focusRows, sumOfColumn } from '../../../../test/support/focus-rows.ts';
 import { refusalOf } from '../../../../test/support/limits.ts';
 import { formatDecimal, roundedQuotient } from '../../../kernel/decimals.ts';
-import { formatUsd, parseSignedUsd } from '../../../kernel/money.ts';
+import { formatUsd } from '../../../kernel/money.ts';
 import { createPrices } from '../../spend/models/index.ts';
 import { createSpooledExports } from '../usage/index.ts';
-import { decimalsOf, type FocusColumnType, focusColumns } from './columns.ts';
+import { decimalsOf, type FocusColumnType } from './columns.ts';
 import { createFocusExport } from './export.ts';
+import { kindCharges } from './kind-charges.ts';
 import type { FocusQuery } from './schema.ts';
+import { wholeCharges } from './whole-charges.ts';
+
+const focusColumns = wholeCharges.columns;
+const columnsOf = [
+  ['1.2', wholeCharges.columns],
+  ['1.4', kindCharges.columns],
+] as const;
 
 const world = useWorld();
 const org = useOrgPerTest(world);
@@ -33,29 +42,11 @@ async function record(runs: object[]): Promise<{ id: string }[]> {
   return (await send('POST', '/v1/runs/bulk?enforcement=record', body)).runs;
 }
 
-type Cells = Readonly<Record<string, string>>;
-
-/** Parses CSV without line breaks in cells. */
-function rowsOf(csv: string): Cells[] {
-  const [names = [], ...rows] = csv
-    .trimEnd()
-    .split('\r\n')
-    .map((line) =>
-      [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
-        ([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '',
-      ),
-    );
-  return rows.map((cells) => Object.fromEntries(names.map((name, index) => [name, cells[index] ?? ''])));
-}
-
-async function exported(query: string): Promise<Cells[]> {
+async function exported(query: string): Promise<FocusCells[]> {
   const { status, text } = await focus(query);
   expect(status, text).toBe(200);
-  return rowsOf(text);
+  return focusRows(text);
 }
-
-const sumOf = (rows: readonly Cells[], column: string) =>
-  formatUsd(rows.reduce((sum, row) => sum + (parseSignedUsd(row[column] ?? '') ?? 0n), 0n));
 
 async function bytesOf(query: FocusQuery, orgId = org.id, rowsMax = 100_000): Promise<Buffer> {
   const exports = createSpooledExports({ db: world.db, spoolDir: undefined, rowsMax });
@@ -175,17 +166,17 @@ describe('an export', () => {
         `/v1/orgs/${org.id}/usage?${query.replace(/&?group_by=[^&]*/, '').replace(/^&/, '')}`,
       );
       for (const column of ['BilledCost', 'EffectiveCost', 'ListCost', 'ContractedCost']) {
-        expect(sumOf(rows, column), `${query} ${column}`).toBe(total.cost_usd);
+        expect(sumOfColumn(rows, column), `${query} ${column}`).toBe(total.cost_usd);
       }
-      expect(sumOf(rows, 'x_Requests'), query).toBe(String(total.runs));
-      expect(sumOf(rows, 'x_CachedInputTokens'), query).toBe(String(total.cached_input_tokens));
-      expect(sumOf(rows, 'x_OutputTokens'), query).toBe(String(total.output_tokens));
+      expect(sumOfColumn(rows, 'x_Requests'), query).toBe(String(total.runs));
+      expect(sumOfColumn(rows, 'x_CachedInputTokens'), query).toBe(String(total.cached_input_tokens));
+      expect(sumOfColumn(rows, 'x_OutputTokens'), query).toBe(String(total.output_tokens));
     }
     const [entries] = await world.db.query<{ nanos: string }>(
       'SELECT sum(usd_nanos)::text AS nanos FROM ledger_entries WHERE org_id = $1',
       [org.id],
     );
-    expect(sumOf(await exported('?group_by=key_id'), 'BilledCost')).toBe(
+    expect(sumOfColumn(await exported('?group_by=key_id'), 'BilledCost')).toBe(
       formatUsd(BigInt(entries?.nanos ?? '')),
     );
     expect((await exported('?status=failed')).length).toBe(0);
@@ -291,6 +282,7 @@ describe('an export', () => {
     const tags = Array.from({ length: 9 }, (_, index) => `tag:t${index}`).join();
     expect(await fieldOf(`?group_by=${tags}`)).toEqual([422, 'group_by', 'too_many']);
     expect(await fieldOf('?format=xml')).toEqual([422, 'format', 'invalid_value']);
+    expect(await fieldOf('?version=1.3')).toEqual([422, 'version', 'invalid_value']);
     expect(await fieldOf('?compare=previous')).toEqual([422, 'compare', 'unknown_field']);
     expect(await fieldOf('?from=2026-11-14T00:00:00Z&to=2025-11-14T00:00:00Z')).toEqual([
       422,
@@ -341,51 +333,59 @@ function cellOf(type: FocusColumnType, value: unknown): string {
     default: {
       const hex = Buffer.from(value as Uint8Array).toString('hex');
       const text = formatDecimal(BigInt.asIntN(128, BigInt(`0x${hex}`)), decimalsOf[type]);
-      return type === 'quantity' ? `${text}.0` : text;
+      return type.endsWith('quantity') && !text.includes('.') ? `${text}.0` : text;
     }
   }
 }
 
 describe('Parquet', () => {
-  test('has the same values as CSV, in types that fit them', async () => {
-    await record([
-      ...runs,
-      // More than a row group.
-      ...Array.from({ length: 1_500 }, (_, index) => ({
-        started_at: '2026-11-05T00:00:00Z',
-        customer_id: `customer ${index} “é” 🙂`,
-        cost_usd: formatUsd(BigInt(index) * 1_000_000_007n),
-        input_tokens: index,
-      })),
-    ]);
-    const [old] = await record([{ started_at: '2026-10-30T00:00:00Z', cost_usd: '5' }]);
-    await send('POST', `/v1/runs/${old?.id}/adjustments`, { amount_usd: '-1.5', reason: 'refund' });
-    const query = { group_by: 'customer_id,team' } as const;
-    const file = await bytesOf({ ...query, format: 'parquet' });
-    const rows = await parquetRows(file);
-    expect(rows.length).toBeGreaterThan(1_500);
-    const cells = rows.map((row) =>
-      Object.fromEntries(focusColumns.map(({ name, type }) => [name, cellOf(type, row[name])])),
-    );
-    expect(cells).toEqual(rowsOf((await bytesOf({ ...query, format: 'csv' })).toString()));
-    const { schema, row_groups } = metadataOf(file);
-    expect(row_groups.map(({ num_rows }) => num_rows)).toEqual([1_000n, BigInt(rows.length - 1_000)]);
-    const typeOf = (name: string) => schema.find((one) => one.name === name);
-    expect(typeOf('BilledCost')).toMatchObject({
-      logical_type: { type: 'DECIMAL', precision: 38, scale: 9 },
-      repetition_type: 'REQUIRED',
-    });
-    expect(typeOf('ListUnitPrice')).toMatchObject({
-      logical_type: { type: 'DECIMAL', precision: 38, scale: 24 },
-      repetition_type: 'OPTIONAL',
-    });
-    expect(typeOf('ChargePeriodStart')).toMatchObject({
-      type: 'INT64',
-      logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
-    });
-    expect(typeOf('Tags')).toMatchObject({ type: 'BYTE_ARRAY', logical_type: { type: 'STRING' } });
-    expect(typeOf('x_OutputTokens')).toMatchObject({ type: 'INT64' });
-  });
+  test.each(columnsOf)(
+    'has the same values as CSV in FOCUS %s, in types that fit them',
+    async (version, columns) => {
+      await record([
+        ...runs,
+        // More than a row group.
+        ...Array.from({ length: 1_500 }, (_, index) => ({
+          started_at: '2026-11-05T00:00:00Z',
+          customer_id: `customer ${index} “é” 🙂`,
+          cost_usd: formatUsd(BigInt(index) * 1_000_000_007n),
+          input_tokens: index,
+        })),
+      ]);
+      const [old] = await record([{ started_at: '2026-10-30T00:00:00Z', cost_usd: '5' }]);
+      await send('POST', `/v1/runs/${old?.id}/adjustments`, { amount_usd: '-1.5', reason: 'refund' });
+      const query = { group_by: 'customer_id,team', version } as const;
+      const file = await bytesOf({ ...query, format: 'parquet' });
+      const rows = await parquetRows(file);
+      expect(rows.length).toBeGreaterThan(1_500);
+      const cells = rows.map((row) =>
+        Object.fromEntries(columns.map(({ name, type }) => [name, cellOf(type, row[name])])),
+      );
+      expect(cells).toEqual(focusRows((await bytesOf({ ...query, format: 'csv' })).toString()));
+      const { schema, row_groups } = metadataOf(file);
+      expect(row_groups.map(({ num_rows }) => num_rows)).toEqual([1_000n, BigInt(rows.length - 1_000)]);
+      const typeOf = (name: string) => schema.find((one) => one.name === name);
+      expect(typeOf('BilledCost')).toMatchObject({
+        logical_type: { type: 'DECIMAL', precision: 38, scale: 9 },
+        repetition_type: 'REQUIRED',
+      });
+      expect(typeOf('ListUnitPrice')).toMatchObject({
+        logical_type: { type: 'DECIMAL', precision: 38, scale: 24 },
+        repetition_type: 'OPTIONAL',
+      });
+      expect(typeOf('ChargePeriodStart')).toMatchObject({
+        type: 'INT64',
+        logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+      });
+      expect(typeOf('Tags')).toMatchObject({ type: 'BYTE_ARRAY', logical_type: { type: 'STRING' } });
+      expect(typeOf('PricingQuantity')).toMatchObject({
+        logical_type: { type: 'DECIMAL', precision: 38, scale: version === '1.2' ? 0 : 6 },
+      });
+      expect(typeOf('x_OutputTokens')).toEqual(
+        version === '1.2' ? expect.objectContaining({ type: 'INT64' }) : undefined,
+      );
+    },
+  );
 
   test('is sent as bytes', async () => {
     await record(runs);
@@ -423,8 +423,8 @@ test('the same data yields the same bytes, again and on every engine', async () 
       });
       expect(status).toBe(201);
     }
-    const digestOf = async (format: 'csv' | 'parquet', atMs: number) => {
-      const query = { format, group_by: 'team,tag:environment', to: '2026-11-15T00:00:00Z' };
+    const digestOf = async (version: '1.2' | '1.4', format: 'csv' | 'parquet', atMs: number) => {
+      const query = { version, format, group_by: 'team,tag:environment', to: '2026-11-15T00:00:00Z' };
       const { chunks } = await exportFocus(id, query, new Date(atMs));
       const parts: Buffer[] = [];
       for await (const chunk of chunks) {
@@ -434,9 +434,13 @@ test('the same data yields the same bytes, again and on every engine', async () 
     };
     const nowMs = own.clock.now().getTime();
     for (const atMs of [nowMs, nowMs, nowMs + 86_400_000]) {
-      expect([await digestOf('csv', atMs), await digestOf('parquet', atMs)]).toEqual([
+      expect([await digestOf('1.2', 'csv', atMs), await digestOf('1.2', 'parquet', atMs)]).toEqual([
         '8adfdef0fbbae2b0472c6387bc37c3f423181c1baea50ee09c1ff2c9d3bb8744',
         'e88343eaaf43889dbc9c277dee49141d7f1cf72e4e1019face7d4106b3ccebcd',
+      ]);
+      expect([await digestOf('1.4', 'csv', atMs), await digestOf('1.4', 'parquet', atMs)]).toEqual([
+        'b49b23ab393d300bb154af2abc0139904c893ab616b3cf62af9c77836ae2f5f7',
+        'e009a024f02b15e8f7dcc7c07e9a15bdd3c49b6c0390492172317d923b7d525d',
       ]);
     }
   } finally {
@@ -468,32 +472,42 @@ test('an export is a statement that agrees with the ledger it came from', async 
   const bill = await send('POST', path, { csv: lower.join('\r\n'), project_dimension: 'team' });
   await send('POST', `${path}/${bill.id}/reconcile`);
   const { text: after } = await focus('?provider=openai&group_by=team,key_id');
-  expect(sumOf(rowsOf(after), 'BilledCost')).toBe('0.833333334');
+  expect(sumOfColumn(focusRows(after), 'BilledCost')).toBe('0.833333334');
 });
 
-test('the guide describes exactly the columns of an export', () => {
+test.each(columnsOf)('the guide describes exactly the columns of FOCUS %s', (version, columns) => {
   const guide = readFileSync(new URL('../../../../docs/guides/focus.md', import.meta.url), 'utf8');
-  const [, columns = ''] = /^## Columns$(.*?)^## /ms.exec(guide) ?? [];
-  const rows = [...columns.matchAll(/^\| `(\w+)` \|.*\|(.*)\|$/gm)];
-  expect(rows.map(([, name]) => name)).toEqual(focusColumns.map(({ name }) => name));
-  expect(rows.map(([, , whenNull = '']) => whenNull.trim() !== '')).toEqual(
-    focusColumns.map(({ nullable }) => nullable),
+  const [, section = ''] = /^## Columns$(.*?)^## /ms.exec(guide) ?? [];
+  const rows = [...section.matchAll(/^\| `(\w+)` \| ([\d.]*) ?\|.*\|(.*)\|$/gm)].filter(
+    ([, , only = '']) => only === '' || only === version,
+  );
+  expect(rows.map(([, name]) => name)).toEqual(columns.map(({ name }) => name));
+  expect(rows.map(([, , , whenNull = '']) => whenNull.trim() !== '')).toEqual(
+    columns.map(({ nullable }) => nullable),
   );
 });
 
-test('every column that FOCUS 1.2 requires is there, and custom columns are last', () => {
-  const names = focusColumns.map(({ name }) => name);
-  const mandatory =
-    'BilledCost BillingAccountId BillingAccountName BillingCurrency BillingPeriodEnd BillingPeriodStart ChargeCategory ' +
-    'ChargeClass ChargeDescription ChargePeriodEnd ChargePeriodStart ContractedCost EffectiveCost InvoiceIssuerName ListCost ' +
-    'PricingQuantity PricingUnit ProviderName PublisherName ServiceCategory ServiceName';
-  // Required because Purser has usage, unit prices, sub accounts and tags.
-  const conditional =
-    'ConsumedQuantity ConsumedUnit ContractedUnitPrice ListUnitPrice PricingCategory SkuId SkuMeter SkuPriceDetails SkuPriceId ' +
-    'SubAccountId SubAccountName SubAccountType Tags';
-  expect(names).toEqual(expect.arrayContaining([...mandatory.split(' '), ...conditional.split(' ')]));
-  const custom = names.filter((name) => name.startsWith('x_'));
-  expect(names.slice(-custom.length)).toEqual(custom);
-  const own = names.slice(0, -custom.length);
-  expect(own).toEqual(own.toSorted());
-});
+test.each(columnsOf)(
+  'every column that FOCUS %s requires is there, and custom columns are last',
+  (version, columns) => {
+    const names = columns.map(({ name }) => name);
+    const mandatory =
+      'BilledCost BillingAccountId BillingAccountName BillingCurrency BillingPeriodEnd BillingPeriodStart ChargeCategory ' +
+      'ChargeClass ChargeDescription ChargePeriodEnd ChargePeriodStart ContractedCost EffectiveCost InvoiceIssuerName ListCost ' +
+      'PricingQuantity PricingUnit ServiceCategory ServiceName';
+    const ofVersion = {
+      '1.2': 'ProviderName PublisherName',
+      '1.4': 'HostProviderName InvoiceDetailId InvoiceId ServiceProviderName',
+    }[version];
+    // Required because Purser has usage, unit prices, sub accounts and tags.
+    const conditional =
+      'ConsumedQuantity ConsumedUnit ContractedUnitPrice ListUnitPrice PricingCategory SkuId SkuMeter SkuPriceDetails SkuPriceId ' +
+      'SubAccountId SubAccountName SubAccountType Tags';
+    expect(names).toEqual(expect.arrayContaining(`${mandatory} ${ofVersion} ${conditional}`.split(' ')));
+    expect(names.includes('ProviderName') || names.includes('PublisherName')).toBe(version === '1.2');
+    const custom = names.filter((name) => name.startsWith('x_'));
+    expect(names.slice(-custom.length)).toEqual(custom);
+    const own = names.slice(0, -custom.length);
+    expect(own).toEqual(own.toSorted());
+  },
+);

@@ -1,7 +1,7 @@
 /** Writes charges as Parquet, one row group after the other, so that only one of them is in memory. */
 import { ByteWriter, type ColumnSource, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import type { FocusCharge } from './charge.ts';
-import { decimalsOf, type FocusColumn, type FocusColumnType, focusColumns } from './columns.ts';
+import { decimalsOf, type FocusColumn, type FocusColumnType } from './columns.ts';
 
 /** Few enough to be encoded without stalling the event loop, so many that readers need few groups. */
 const rowsPerGroup = 1_000;
@@ -11,20 +11,21 @@ const decimalBytes = 16;
 
 export async function* writeParquet(
   batches: AsyncIterable<readonly FocusCharge[]>,
+  columns: readonly FocusColumn[],
 ): AsyncGenerator<Uint8Array> {
   const bytes = new ByteWriter();
-  const root = { name: 'focus', num_children: focusColumns.length };
+  const root = { name: 'focus', num_children: columns.length };
   const writer = new ParquetWriter({
     writer: bytes,
     // Decimals are given as bytes: the library takes several times as long to convert them.
-    schema: [root, ...focusColumns.map(physicalSchema)],
+    schema: [root, ...columns.map(physicalSchema)],
     // The library compares texts by UTF-16 units, but readers expect their statistics in the order of their bytes.
     statistics: false,
   });
   let group: FocusCharge[] = [];
   const writeGroup = () => {
     void writer.write({
-      columnData: focusColumns.map((one) => dataOf(one, group)),
+      columnData: columns.map((one) => dataOf(one, group)),
       rowGroupSize: group.length,
     });
     group = [];
@@ -41,7 +42,7 @@ export async function* writeParquet(
   if (group.length > 0) {
     yield writeGroup();
   }
-  writer.schema = [root, ...focusColumns.map(schemaOf)];
+  writer.schema = [root, ...columns.map(schemaOf)];
   void writer.finish();
   yield takeBytes(bytes);
 }
@@ -77,7 +78,7 @@ function bytesOf(values: readonly ReturnType<FocusColumn['value']>[]): (Uint8Arr
 }
 
 function isDecimal(type: FocusColumnType): boolean {
-  return type === 'amount' || type === 'price' || type === 'quantity';
+  return type === 'amount' || type === 'price' || type === 'quantity' || type === 'priced_quantity';
 }
 
 /** The schema with decimals as the bytes that they are stored as. */

@@ -13,7 +13,7 @@ import {
 import { dimensionsMax, type FocusQuery, focusDimensions } from './schema.ts';
 
 type Span = (typeof spans)[number];
-export type Label = Exclude<GroupBy, { kind: 'span' }>;
+export type Label = Exclude<GroupBy, { kind: 'span' | 'part' }>;
 
 export interface FocusPlan extends RowsRequest {
   /** Starts of the charge periods; the first may be before the range. */
@@ -23,7 +23,12 @@ export interface FocusPlan extends RowsRequest {
 }
 
 /** Times are in UTC, as the specification requires, whatever the time zone of the organization. */
-export function planFocus(orgId: string, query: FocusQuery, now: Date): FocusPlan {
+export function planFocus(
+  orgId: string,
+  query: FocusQuery,
+  now: Date,
+  { isByKind }: { readonly isByKind: boolean },
+): FocusPlan {
   const { labels, span } = parseGrouping(query.group_by);
   const range = usageRange(query, 'UTC', now);
   const startsMs = spanStarts(span, 'UTC', range);
@@ -39,6 +44,7 @@ export function planFocus(orgId: string, query: FocusQuery, now: Date): FocusPla
       { kind: 'field', name: 'provider' },
       { kind: 'field', name: 'model' },
       ...labels,
+      ...(isByKind ? [{ kind: 'part', name: 'kind' } as const] : []),
     ],
   };
 }

@@ -1,66 +1,34 @@
 import { usageDimensions } from '../../../contract/run-dimensions.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
-import {
-  type ExportParts,
-  fetchLines,
-  type GroupBy,
-  Params,
-  selectRows,
-  type TakeLines,
-} from '../usage/index.ts';
+import { type ExportParts, fetchLines, type GroupBy, Params, type TakeLines } from '../usage/index.ts';
+import type { ChargeGroup } from './charge.ts';
 import type { FocusPlan } from './plan.ts';
+import type { FocusVersion } from './version.ts';
 
-/** Sums of a charge, in the order of its line. */
-const sums = [
-  'runs',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'usd_nanos',
-] as const;
-export type ChargeSums = Readonly<Record<(typeof sums)[number], bigint>>;
-
-/** The sums of one charge period, with the same provider, model and labels. */
-export interface ChargeGroup extends ChargeSums {
-  /** Number of the charge period, from 1. */
-  readonly period: number;
-  /** Empty: none. */
-  readonly provider: string;
-  readonly model: string;
-  readonly labels: readonly string[];
-  /** Month in which a correction was posted, as `YYYY-MM`; empty: not a correction of an earlier month. */
-  readonly correctedIn: string;
+/** Columns of the values of a plan: the charge period, the provider, the model, the labels, and the kind if there is one. */
+export function valueColumns({ groupBy }: FocusPlan): readonly string[] {
+  return groupBy.map((_, index) => `v${index}`);
 }
 
-/**
- * Reads the charges from the usage rollups, and corrections that were posted after the month of their charge as rows of their own:
- * the rollups contain them, so they are subtracted there. The order does not depend on the collation of the database.
- */
+/** The columns that charges are grouped by. */
+export function groupColumns(plan: FocusPlan): readonly string[] {
+  return [...valueColumns(plan), 'corrected_in'];
+}
+
+/** Reads the charges of a version. The order does not depend on the collation of the database. */
 export async function readCharges(
   tx: Transaction,
   plan: FocusPlan,
-  { limit, perPart }: ExportParts,
-  take: TakeLines,
+  version: FocusVersion,
+  { limit, perPart, take }: ExportParts & { readonly take: TakeLines },
 ): Promise<void> {
   const params = new Params();
-  const values = plan.groupBy.map((_, index) => `v${index}`);
-  const groups = [...values, 'corrected_in'];
-  const usage = `SELECT ${values.join(', ')}, '' AS corrected_in, ${sums.join(', ')} FROM (${selectRows(plan, params)}) AS rows`;
-  const corrections = selectCorrections(plan, params);
-  const moved = (sign: string, correctedIn: string) =>
-    `SELECT ${values.join(', ')}, ${correctedIn}, 0, 0, 0, 0, 0, ${sign}usd_nanos FROM corrections`;
-  const charges =
-    corrections === undefined
-      ? usage
-      : `${usage} UNION ALL ${moved('-', "''")} UNION ALL ${moved('', 'corrected_in')}`;
+  const groups = groupColumns(plan);
   const order = groups.map((name, index) => (index === 0 ? name : `${name} COLLATE "C"`));
   await fetchLines(
     tx,
-    `${corrections === undefined ? '' : `WITH corrections AS (${corrections})`}
-     SELECT to_json(ARRAY[${[...groups.map((name) => `${name}::text`), ...sums.map((name) => `sum(${name})::text`)].join(', ')}])::text AS line
-       FROM (${charges}) AS charges
-      GROUP BY ${groups.join(', ')} HAVING ${sums.map((name) => `sum(${name}) <> 0`).join(' OR ')}
+    `SELECT to_json(ARRAY[${[...groups, ...version.sums].map((name) => `${name}::text`).join(', ')}])::text AS line
+       FROM (${version.selectCharges(plan, params)}) AS charges
       ORDER BY ${order.join(', ')} LIMIT ${params.add(limit, 'int8')}`,
     params,
     { perPart, take },
@@ -68,16 +36,18 @@ export async function readCharges(
 }
 
 /**
- * Selects corrections of money that were posted in a later month than that of their charge. Undefined if there can be none: the
- * range starts in the current month, or it is restricted to a status, which corrections do not have.
+ * Selects corrections of money that were posted in a later month than that of their charge: the values of the plan, `corrected_in`,
+ * `quantity` and `usd_nanos`. Undefined if there can be none: the range starts in the current month, or it is restricted to a status,
+ * which corrections do not have.
  */
-function selectCorrections(plan: FocusPlan, params: Params): string | undefined {
+export function selectCorrections(plan: FocusPlan, params: Params): string | undefined {
   const { orgId, range, now, filters, tags, withoutTags = [], groupBy } = plan;
   const monthMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth());
   if (range.fromMs >= monthMs || filters.status !== undefined) {
     return undefined;
   }
   const values = groupBy.map((one, index) => `${correctedValue(one, params)} AS v${index}`);
+  const isByKind = groupBy.some(({ kind }) => kind === 'part');
   const conditions = [
     `org_id = ${params.add(orgId, 'text')}`,
     `charged_at >= ${params.add(new Date(range.fromMs), 'timestamptz')}`,
@@ -96,8 +66,14 @@ function selectCorrections(plan: FocusPlan, params: Params): string | undefined 
     ...(tags === undefined ? [] : [`tags @> ${params.add(tags, 'jsonb')}`]),
     ...withoutTags.map((name) => `coalesce(tags ->> ${params.add(name, 'text')}, '') = ''`),
   ];
-  return `SELECT ${values.join(', ')}, to_char(booked_at AT TIME ZONE 'UTC', 'YYYY-MM') AS corrected_in, usd_nanos
-            FROM ledger_entries WHERE ${conditions.join(' AND ')}`;
+  const [sums, from] = isByKind
+    ? [
+        'split.quantity, split.nanos AS usd_nanos',
+        'ledger_entries CROSS JOIN LATERAL cost_parts(parts, usd_nanos) AS split',
+      ]
+    : ['0 AS quantity, usd_nanos', 'ledger_entries'];
+  return `SELECT ${values.join(', ')}, to_char(booked_at AT TIME ZONE 'UTC', 'YYYY-MM') AS corrected_in, ${sums}
+            FROM ${from} WHERE ${conditions.join(' AND ')}`;
 }
 
 function correctedValue(one: GroupBy, params: Params): string {
@@ -114,19 +90,25 @@ function correctedValue(one: GroupBy, params: Params): string {
 }
 
 /** Parses a line of `readCharges`. */
-export function parseCharge(line: string): ChargeGroup {
+export function parseCharge(
+  line: string,
+  { labels }: FocusPlan,
+  { sums }: FocusVersion,
+): ChargeGroup<string> {
   const cells = JSON.parse(line) as string[];
   const [period = '', provider = '', model = ''] = cells;
   const first = cells.length - sums.length;
+  const afterLabels = 3 + labels.length;
   return {
     period: Number(period),
     provider,
     model,
-    labels: cells.slice(3, first - 1),
+    labels: cells.slice(3, afterLabels),
+    kind: afterLabels === first - 1 ? '' : (cells[afterLabels] ?? ''),
     correctedIn: cells[first - 1] ?? '',
-    ...(Object.fromEntries(
+    sums: Object.fromEntries(
       sums.map((name, index) => [name, BigInt(cells[first + index] ?? '0')]),
-    ) as ChargeSums),
+    ) as ChargeGroup<string>['sums'],
   };
 }
 

@@ -8,10 +8,11 @@ export function focusRoutes(deps: FocusDependencies): Route[] {
     stream({
       id: 'usage.focus',
       path: '/v1/orgs/{id}/usage/focus',
-      summary: 'Export cost and usage in FOCUS 1.2',
+      summary: 'Export cost and usage in FOCUS',
       description:
         'Streams a row per charge period, provider, model and the dimensions of `group_by`, in the columns of the FinOps ' +
-        'Open Cost and Usage Specification 1.2, as CSV or Parquet. The sum of `BilledCost` equals the ledger. The same data ' +
+        'Open Cost and Usage Specification 1.2 or 1.4, as CSV or Parquet. In 1.4, each kind of usage, such as cached input or ' +
+        'output, is a row. The sum of `BilledCost` equals the ledger. The same data ' +
         'yields the same bytes. A correction that was posted after the month of its charge is a row with the `ChargeClass` ' +
         '`Correction`, in the billing period in which it was posted.',
       access: { kind: 'org', scope: 'runs:read', role: 'viewer' },

@@ -12,6 +12,9 @@ export const dimensionsMax = 8;
 export const focusFormats = ['csv', 'parquet'] as const;
 export type FocusFormat = (typeof focusFormats)[number];
 
+export const focusVersions = ['1.2', '1.4'] as const;
+export type VersionName = (typeof focusVersions)[number];
+
 export const FocusQuery = closed({
   group_by: Type.Optional(
     Type.String({
@@ -39,5 +42,11 @@ export const FocusQuery = closed({
   ),
   ...runConditions,
   format: Type.Optional(choice(focusFormats, 'Default: csv.')),
+  version: Type.Optional(
+    choice(
+      focusVersions,
+      'Version of FOCUS. 1.2 has a row for all kinds of usage, 1.4 a row for each kind. Default: 1.2.',
+    ),
+  ),
 });
 export type FocusQuery = Static<typeof FocusQuery>;
