@@ -48,7 +48,7 @@ beforeAll(async () => {
   world.clock.advanceSeconds(600);
 });
 
-type Detail = 'cached' | 'cacheWrite' | 'cacheWrite1h' | 'audio';
+type Detail = 'cached' | 'cacheWrite' | 'cacheWrite1h' | 'reasoning' | 'audio';
 
 interface Gap {
   /** Numbers of the calls, from 1; all by default. */
@@ -59,13 +59,14 @@ interface Gap {
 
 /** Calls and details that an emitter does not report. Tokens of a detail that is missing are recorded as plain input and output. */
 const unreported: Readonly<Record<string, readonly Gap[]>> = {
-  'openai-v2': [{ calls: [4, 5, 6] }, { details: ['cached', 'cacheWrite', 'audio'] }],
-  'openllmetry-openai': [{ details: ['cacheWrite', 'audio'] }],
+  'openai-v2': [{ calls: [4, 5, 6] }, { details: ['cached', 'cacheWrite', 'reasoning', 'audio'] }],
+  'openllmetry-openai': [{ details: ['cacheWrite', 'audio'] }, { calls: [2], details: ['reasoning'] }],
+  'openllmetry-langchain': [{ details: ['reasoning'] }],
   'openinference-langchain': [{ calls: [1], details: ['cacheWrite'] }],
   litellm: [{ details: ['cacheWrite1h'] }],
   'ai-sdk-4': [{ details: ['cacheWrite1h'] }, { calls: [1, 2, 3], details: ['cacheWrite'] }],
-  'ai-sdk-5': [{ calls: [1, 2], details: ['cached'] }],
-  'ai-sdk-7': [{ details: ['cacheWrite1h'] }],
+  'ai-sdk-5': [{ calls: [1, 2], details: ['cached', 'reasoning'] }],
+  'ai-sdk-7': [{ details: ['cacheWrite1h', 'reasoning'] }],
 };
 
 function usageOf({ format, usage }: BilledCall): CallUsage {
@@ -101,22 +102,25 @@ function expectedRun(call: BilledCall, gaps: readonly Detail[]): object {
   const cacheWrite1h = reported('cacheWrite1h', usage.cacheWrite1hTokens);
   const audioInput = reported('audio', usage.audioInputTokens);
   const audioOutput = reported('audio', usage.audioOutputTokens);
-  const microDollars =
-    (usage.inputTokens - cached - cacheWrite - audioInput) * usdPerMillion.input +
-    cached * usdPerMillion.cached +
-    (cacheWrite - cacheWrite1h) * usdPerMillion.cacheWrite +
-    cacheWrite1h * usdPerMillion.cacheWrite1h +
-    (usage.outputTokens - audioOutput) * usdPerMillion.output +
-    audioInput * usdPerMillion.audioInput +
-    audioOutput * usdPerMillion.audioOutput;
+  const output = call.format === 'embeddings' ? 0 : usage.outputTokens;
+  const reasoning = reported('reasoning', usage.reasoningTokens);
+  const parts: Readonly<Record<string, readonly [quantity: number, usdPerMillion: number]>> = {
+    input: [usage.inputTokens - cached - cacheWrite - audioInput, usdPerMillion.input],
+    cached_input: [cached, usdPerMillion.cached],
+    cache_write: [cacheWrite - cacheWrite1h, usdPerMillion.cacheWrite],
+    cache_write_1h: [cacheWrite1h, usdPerMillion.cacheWrite1h],
+    audio_input: [audioInput, usdPerMillion.audioInput],
+    output: [output - reasoning - audioOutput, usdPerMillion.output],
+    reasoning: [reasoning, usdPerMillion.output],
+    audio_output: [audioOutput, usdPerMillion.audioOutput],
+  };
+  const counted = Object.entries(parts).filter(([, [quantity]]) => quantity > 0);
   return {
     model: call.model,
     input_tokens: usage.inputTokens,
-    cached_input_tokens: cached,
-    cache_write_tokens: cacheWrite - cacheWrite1h,
-    cache_write_1h_tokens: cacheWrite1h,
-    output_tokens: call.format === 'embeddings' ? 0 : usage.outputTokens,
-    micro_dollars: microDollars,
+    output_tokens: output,
+    parts: Object.fromEntries(counted.map(([kind, [quantity]]) => [kind, quantity])),
+    micro_dollars: counted.reduce((sum, [, [quantity, rate]]) => sum + quantity * rate, 0),
     marks: ['backfill'],
   };
 }
@@ -134,21 +138,30 @@ async function send(org: TestOrg, spans: readonly RecordedSpan[]): Promise<void>
   expect([status, json]).toEqual([200, {}]);
 }
 
+interface Run {
+  readonly id: string;
+  readonly model: string;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cost_usd: string;
+  readonly cost_parts: readonly { readonly kind: string; readonly quantity: number }[];
+  readonly marks: readonly string[];
+}
+
 async function runs(org: TestOrg): Promise<object[]> {
-  const { json } = await world.request('GET', '/v1/runs?limit=200', { key: org.ownerKey });
-  const data = json.data as Record<string, unknown>[];
-  return data
-    .map((run) => ({
-      model: run.model,
-      input_tokens: run.input_tokens,
-      cached_input_tokens: run.cached_input_tokens,
-      cache_write_tokens: run.cache_write_tokens,
-      cache_write_1h_tokens: run.cache_write_1h_tokens,
-      output_tokens: run.output_tokens,
-      micro_dollars: Math.round(Number(run.cost_usd) * 1e7) / 10,
-      marks: run.marks,
-    }))
-    .sort((one, other) => Number(one.input_tokens) - Number(other.input_tokens));
+  const get = async (path: string) => (await world.request('GET', path, { key: org.ownerKey })).json;
+  const ids = ((await get('/v1/runs?limit=200')).data as Run[]).map(({ id }) => id);
+  const all: Run[] = await Promise.all(ids.map((id) => get(`/v1/runs/${id}`)));
+  return all
+    .sort((one, other) => one.input_tokens - other.input_tokens)
+    .map(({ model, input_tokens, output_tokens, cost_usd, cost_parts, marks }) => ({
+      model,
+      input_tokens,
+      output_tokens,
+      parts: Object.fromEntries(cost_parts.map(({ kind, quantity }) => [kind, quantity])),
+      micro_dollars: Math.round(Number(cost_usd) * 1e7) / 10,
+      marks,
+    }));
 }
 
 test.each(recordings)(

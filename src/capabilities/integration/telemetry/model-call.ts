@@ -48,6 +48,7 @@ export interface CallTokens {
   readonly cacheWrite1h: number;
   /** Includes `reasoning`. */
   readonly output: number;
+  /** Excludes audio. */
   readonly reasoning: number;
   /** Excludes audio that is `cached`. */
   readonly audioInput: number;

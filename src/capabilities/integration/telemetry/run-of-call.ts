@@ -54,6 +54,7 @@ function tokenFields({
   cacheWrite,
   cacheWrite1h,
   output,
+  reasoning,
   audioInput,
   audioOutput,
 }: CallTokens) {
@@ -63,18 +64,18 @@ function tokenFields({
     cache_write_tokens: cacheWrite - cacheWrite1h,
     ...(cacheWrite1h > 0 && { cache_write_1h_tokens: cacheWrite1h }),
     output_tokens: Math.min(output, tokensMax),
+    ...(reasoning > 0 && { reasoning_tokens: reasoning }),
     ...(audioInput > 0 && { audio_input_tokens: audioInput }),
     ...(audioOutput > 0 && { audio_output_tokens: audioOutput }),
   };
 }
 
 function metadataOf(call: ModelCall, cost: string | undefined): Record<string, unknown> {
-  const { convention, responseId, responseModel, usage } = call;
+  const { convention, responseId, responseModel } = call;
   return {
     telemetry: convention,
     ...(responseId !== undefined && isLabel(responseId) && { response_id: responseId }),
     ...(responseModel !== undefined && isLabel(responseModel) && { response_model: responseModel }),
-    ...(usage.reasoning > 0 && { reasoning_tokens: usage.reasoning }),
     ...(cost !== undefined && { stated_cost_usd: cost }),
   };
 }

@@ -177,7 +177,6 @@ const shapes: Record<string, { batch: Batch<Omit<SpanShape, 'spanId' | 'startMs'
           telemetry: 'gen_ai',
           response_id: 'chatcmpl-current-conventions',
           response_model: 'gpt-test-2026-01-01',
-          reasoning_tokens: 30,
         },
       },
     },
@@ -228,7 +227,7 @@ const shapes: Record<string, { batch: Batch<Omit<SpanShape, 'spanId' | 'startMs'
         output_tokens: 10,
         // The price of the catalog, not the amount that the emitter states.
         cost_usd: '0.000156',
-        metadata: { telemetry: 'openinference', reasoning_tokens: 4, stated_cost_usd: '0.5' },
+        metadata: { telemetry: 'openinference', stated_cost_usd: '0.5' },
       },
     },
     'pydantic-ai before 1.0': {
@@ -255,7 +254,7 @@ const shapes: Record<string, { batch: Batch<Omit<SpanShape, 'spanId' | 'startMs'
         output_tokens: 100,
         // 500 × 1 + 300 × 0.1 + 200 × 20 + 100 × 10 dollars per million.
         cost_usd: '0.00553',
-        metadata: { telemetry: 'gen_ai', reasoning_tokens: 50 },
+        metadata: { telemetry: 'gen_ai' },
       },
     },
     'the AI SDK 6': {
@@ -285,7 +284,7 @@ const shapes: Record<string, { batch: Batch<Omit<SpanShape, 'spanId' | 'startMs'
         output_tokens: 100,
         // 500 × 1 + 300 × 0.1 + 200 × 2 + 100 × 10 dollars per million.
         cost_usd: '0.00193',
-        metadata: { telemetry: 'ai_sdk', reasoning_tokens: 50 },
+        metadata: { telemetry: 'ai_sdk' },
       },
     },
     'OpenInference embeddings': {
@@ -483,7 +482,7 @@ const agents = {
       cached_input_tokens: 600,
       output_tokens: 50,
       cost_usd: '0.00096',
-      metadata: { telemetry: 'codex', reasoning_tokens: 20 },
+      metadata: { telemetry: 'codex' },
     },
   },
 } as const;

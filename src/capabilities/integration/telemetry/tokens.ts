@@ -66,7 +66,7 @@ function consistent(counts: Counts): CallTokens {
     cacheWrite,
     cacheWrite1h: Math.min(counts.cacheWrite1h ?? 0, cacheWrite),
     output,
-    reasoning,
+    reasoning: Math.min(reasoning, output - audioOutput),
     audioInput: Math.min(uncachedAudio, input - fromCache),
     audioOutput,
     isKnown: counts.input !== undefined || counts.output !== undefined,
@@ -84,6 +84,7 @@ function tokensOfUsage(usage: CallUsage): CallTokens {
     cacheWrite: usage.cacheWriteTokens,
     cacheWrite1h: usage.cacheWrite1hTokens,
     output: usage.outputTokens,
+    reasoning: usage.reasoningTokens,
     audioInput: usage.audioInputTokens,
     audioOutput: usage.audioOutputTokens,
   });
