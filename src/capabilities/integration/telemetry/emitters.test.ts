@@ -8,6 +8,7 @@ import { tracesJson } from '../../../../test/support/otlp.ts';
 import type { CallUsage } from '../../../kernel/providers/call-usage.ts';
 import { messagesUsage } from '../../../kernel/providers/messages/usage.ts';
 import { openAiUsage } from '../../../kernel/providers/openai-usage.ts';
+import { tokenNames } from './token-names.ts';
 
 const folder = join(import.meta.dirname, '../../../../test/emitters/recorded');
 const recordings = readdirSync(folder).map((file): [string, Recording] => [
@@ -172,3 +173,23 @@ test.each(recordings)(
     expect(await runs(org)).toEqual(expectedRuns(name, recording));
   },
 );
+
+/** Spans of the SDK of Anthropic, which are not linked to those of these emitters. */
+const unlinked = ['openinference-anthropic', 'openinference-langchain'];
+
+test.each(recordings.filter(([name]) => !unlinked.includes(name)))(
+  '%s: each call is one run if its spans arrive one by one',
+  async (name, recording) => {
+    const org = await world.createOrg();
+    for (const span of recording.spans) {
+      await send(org, [span]);
+    }
+    expect(await runs(org)).toEqual(expectedRuns(name, recording));
+  },
+);
+
+test('the guide names each attribute of a token count', () => {
+  const guide = readFileSync(join(import.meta.dirname, '../../../../docs/guides/opentelemetry.md'), 'utf8');
+  const names = Object.values(tokenNames).flat();
+  expect(names.filter((name) => !guide.includes(`\`${name}\``))).toEqual([]);
+});

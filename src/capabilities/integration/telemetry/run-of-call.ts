@@ -44,8 +44,15 @@ export function runOfCall(
       metadata: metadataOf(call, cost),
     },
     responseId: responseId !== undefined && isResponseId(responseId) ? responseId : undefined,
+    reportId: reportIdOf(call.spanKey),
+    outerId: reportIdOf(call.parentKey),
     marks: usage.isKnown || call.isFailed ? [] : ['usage_missing'],
   };
+}
+
+/** No id of a response looks like it. */
+function reportIdOf(spanKey: string): string | undefined {
+  return spanKey === '' ? undefined : `span:${spanKey}`;
 }
 
 function tokenFields({

@@ -26,7 +26,7 @@ interface Generation {
 
 export const generations: readonly Generation[] = [
   {
-    of: 'GenAI conventions, in their own repository (2026)',
+    of: 'GenAI conventions since August 2026',
     input: 'gen_ai.usage.input_tokens',
     output: 'gen_ai.usage.output_tokens',
     cached: 'gen_ai.usage.cache_read.input_tokens',

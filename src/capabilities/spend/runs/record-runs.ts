@@ -11,17 +11,20 @@ import { isInvalid } from './draft-run.ts';
 import { draftEach } from './draft-runs.ts';
 import { postGroup } from './posting-steps.ts';
 import type { RunDraft } from './queries.ts';
-import { findForeignResponses } from './responses.ts';
+import { findForeignResponses, insertOuterReports, type ResponseOfRun } from './responses.ts';
 import type { CreateRun } from './schema.ts';
 
 /** A run that an emitter reports. Only one run is recorded for each response. */
 export interface ReportedRun extends Pick<EndOfCall, 'marks' | 'responseId'> {
   readonly body: CreateRun & { readonly external_id: string };
+  /** Identifies this report, and the one around it, which may be about the same call. One without an id is never repeated. */
+  readonly reportId: string | undefined;
+  readonly outerId: string | undefined;
 }
 
 export type RecordedRun =
   | { readonly kind: 'recorded' }
-  /** Recorded before, under its `external_id` or by another run for the same response. */
+  /** Recorded before: under its `external_id`, by another run for the same response, or by the report inside of it. */
   | { readonly kind: 'known' }
   | { readonly kind: 'invalid'; readonly fieldErrors: readonly FieldError[] };
 
@@ -46,7 +49,8 @@ export async function recordRuns(
       results[index] = { kind: 'invalid', fieldErrors: drafted.fieldErrors };
       return [];
     }
-    return [{ index, posting: drafted, responseId: drafted.run.response_id }];
+    const { reportId, outerId } = runs[index] as ReportedRun;
+    return [{ index, posting: drafted, responseId: drafted.run.response_id, reportId, outerId }];
   });
   // Each round either posts, or leaves out a response that another transaction has recorded in the meantime.
   for (;;) {
@@ -62,10 +66,9 @@ export async function recordRuns(
   }
 }
 
-interface PendingRun {
+interface PendingRun extends Pick<ReportedRun, 'responseId' | 'reportId' | 'outerId'> {
   readonly index: number;
   readonly posting: Posting<RunDraft>;
-  readonly responseId: string | undefined;
 }
 
 class ResponseRecordedElsewhere extends Error {}
@@ -77,15 +80,19 @@ async function post(
   pending: readonly PendingRun[],
 ): Promise<readonly Outcome<RunDraft>[] | undefined> {
   const storeResponse = async (tx: Transaction, outcomes: readonly Outcome<RunDraft>[]): Promise<void> => {
-    const posted = outcomes.flatMap(({ kind, posting }) => (kind === 'posted' ? [posting] : []));
-    const foreign = await findForeignResponses(
-      tx,
-      orgId,
-      posted.map(({ run, runId }) => ({ responseId: run.response_id, runId })),
+    const postedIds = new Set(
+      outcomes.flatMap(({ kind, posting }) => (kind === 'posted' ? [posting.runId] : [])),
     );
+    const posted = pending.filter(({ posting }) => postedIds.has(posting.runId));
+    const foreign = await findForeignResponses(tx, orgId, posted.flatMap(idsOf));
     if (foreign.size > 0) {
       throw new ResponseRecordedElsewhere();
     }
+    await insertOuterReports(
+      tx,
+      orgId,
+      posted.map(({ outerId, posting: { runId } }) => ({ outerId, runId })),
+    );
   };
   try {
     const result = await postGroup(
@@ -93,7 +100,7 @@ async function post(
         deps,
         orgId,
         postings: pending.map(({ posting }) => posting),
-        storeResponse: pending.some(({ responseId }) => responseId !== undefined) ? storeResponse : undefined,
+        storeResponse: pending.some(hasIds) ? storeResponse : undefined,
         bulk: true,
       },
       // A run whose `external_id` exists with other content was recorded before: the first report counts.
@@ -108,19 +115,29 @@ async function post(
   }
 }
 
-/** Leaves out runs for responses that have a run, and all but the first of those for one response. */
+function hasIds({ responseId, reportId, outerId }: PendingRun): boolean {
+  return (responseId ?? reportId ?? outerId) !== undefined;
+}
+
+function idsOf({ responseId, reportId, posting: { runId } }: PendingRun): ResponseOfRun[] {
+  return [
+    { responseId, runId },
+    { responseId: reportId, runId },
+  ];
+}
+
+/** Leaves out runs for responses that have a run, all but the first of those for one response, and reports around one with a run. */
 async function withoutRecorded(
   { db }: RunDependencies,
   orgId: string,
   pending: readonly PendingRun[],
 ): Promise<PendingRun[]> {
-  const foreign = await findForeignResponses(
-    db,
-    orgId,
-    pending.map(({ responseId, posting }) => ({ responseId, runId: posting.runId })),
-  );
+  const foreign = await findForeignResponses(db, orgId, pending.flatMap(idsOf));
   const seen = new Set<string>();
-  return pending.filter(({ responseId }) => {
+  return pending.filter(({ responseId, reportId }) => {
+    if (reportId !== undefined && foreign.has(reportId)) {
+      return false;
+    }
     if (responseId === undefined) {
       return true;
     }

@@ -90,6 +90,29 @@ export async function findForeignResponses(
   return new Set(rows.map(({ response_id }) => response_id));
 }
 
+/**
+ * Keeps the ids of reports around those that runs were recorded for, beside the responses: an outer report that arrives later is about
+ * a call that has a run.
+ */
+export async function insertOuterReports(
+  tx: Transaction,
+  orgId: string,
+  reports: readonly { readonly outerId: string | undefined; readonly runId: string }[],
+): Promise<void> {
+  const named = reports.filter(({ outerId }) => outerId !== undefined);
+  if (named.length === 0) {
+    return;
+  }
+  await tx.query(
+    `INSERT INTO run_responses (org_id, response_id, run_id, recorded_at)
+     SELECT DISTINCT ON (response_id) $1, response_id, run_id, now()
+       FROM unnest($2::text[], $3::text[]) AS given(response_id, run_id)
+      ORDER BY response_id
+     ON CONFLICT (org_id, response_id) DO NOTHING`,
+    [orgId, named.map(({ outerId }) => outerId), named.map(({ runId }) => runId)],
+  );
+}
+
 export function expiredResponsesJob(db: Queryable): Job {
   return {
     id: 'delete-old-run-responses',
