@@ -14,6 +14,7 @@ from decimal import ROUND_CEILING, Decimal
 CORPUS = pathlib.Path(__file__).resolve().parents[2] / "test" / "corpus"
 BILLIONTH = Decimal("0.000000001")
 MILLION = Decimal(1_000_000)
+PRECISION = Decimal("1e-18")
 
 # Cached input has its own name at these. OpenAI's name is `prompt_tokens_details.cached_tokens`.
 CACHED_NAMES = {
@@ -57,6 +58,8 @@ def chat_tokens(entry, usage):
     output = usage["completion_tokens"]
     if entry["provider"] in REASONING_BESIDES:
         output = usage["total_tokens"] - usage["prompt_tokens"]
+    # A detail may count a token too many.
+    reasoning = min(completion.get("reasoning_tokens") or 0, output)
     return tokens_of(
         input=usage["prompt_tokens"],
         cached_input=cached,
@@ -64,7 +67,7 @@ def chat_tokens(entry, usage):
         cache_write=min(written, usage["prompt_tokens"] - cached),
         audio_input=details.get("audio_tokens") or 0,
         output=output,
-        reasoning=completion.get("reasoning_tokens") or 0,
+        reasoning=reasoning,
         audio_output=completion.get("audio_tokens") or 0,
     )
 
@@ -133,6 +136,8 @@ def units_in(entry, usage, response):
             and item.get("status") != "failed"
             and (item.get("action") or {}).get("type", "search") == "search"
         )
+    elif entry["provider"] == "openrouter":
+        searches = (usage.get("server_tool_use_details") or {}).get("web_search_requests")
     elif entry["api"] == "chat" and "-search-" in response.get("model", ""):
         searches = 1
     else:
@@ -168,18 +173,46 @@ def parts_of(tokens, units, price, tier):
         rate = rates.get(kind, rates.get("cache_write" if kind == "cache_write_1h" else whole, rates.get(whole, "0")))
         parts[kind] = Decimal(rate) * count / MILLION
     for unit, count in units.items():
-        parts[f"unit:{unit}"] = Decimal(price["units"][unit]) * count
+        # A tool whose price is in the stated cost may have none of its own.
+        parts[f"unit:{unit}"] = Decimal(price.get("units", {}).get(unit, "0")) * count
     return {kind: amount for kind, amount in parts.items() if amount}
 
 
 def text_of(amount):
-    return format(amount.normalize(), "f") if amount else "0"
+    return format(amount.quantize(PRECISION).normalize(), "f") if amount else "0"
 
 
 def service_of(entry, usage, response):
     """Anthropic reports its tier and place with the usage: https://platform.claude.com/docs/en/api/service-tiers"""
     fields = usage if entry["api"] == "messages" else response
     return fields.get("service_tier"), usage.get("inference_geo")
+
+
+def stated_cost(usage):
+    """
+    What the provider says that it charges. https://docs.x.ai/developers/cost-tracking: ten billion ticks are a dollar.
+    https://openrouter.ai/docs/use-cases/usage-accounting: a call with a key of one's own is charged by the provider that answers it.
+    https://docs.perplexity.ai/api-reference/chat-completions-post: the cost has parts and a total.
+    """
+    ticks, cost = usage.get("cost_in_usd_ticks"), usage.get("cost")
+    if ticks:
+        return Decimal(ticks) / 10_000_000_000
+    if isinstance(cost, dict):
+        return Decimal(str(cost["total_cost"]))
+    if cost is None:
+        return None
+    if usage.get("is_byok"):
+        cost += usage["cost_details"]["upstream_inference_cost"]
+    # More digits are errors of sums of binary fractions.
+    return Decimal(str(cost)).quantize(Decimal("1e-12"))
+
+
+def scaled(parts, cost):
+    """A stated cost is divided as the price would divide its own."""
+    listed = sum(parts.values(), Decimal(0))
+    if not listed or not cost:
+        return {"unsplit": cost} if cost else {}
+    return {kind: amount * cost / listed for kind, amount in parts.items()}
 
 
 def is_whole(entry, usage):
@@ -203,8 +236,12 @@ def expected_of(entry, prices):
     tier, region = service_of(entry, usage, response)
     served = response.get("model") or entry["model"]
     parts = parts_of(tokens, units, prices[served], tier)
-    cost = sum(parts.values(), Decimal(0)).quantize(BILLIONTH, ROUND_CEILING)
+    stated = stated_cost(usage)
+    if stated is not None:
+        parts = scaled(parts, stated)
+    cost = sum(parts.values(), Decimal(0)) if stated is None else stated
     optional = {
+        "is_stated": stated is not None,
         "units": units,
         "tier": tier,
         "region": region,
@@ -213,7 +250,7 @@ def expected_of(entry, prices):
     return {
         "tokens": tokens,
         **{name: value for name, value in optional.items() if value},
-        "cost_usd": text_of(cost),
+        "cost_usd": text_of(cost.quantize(BILLIONTH, ROUND_CEILING)),
         "parts_usd": {kind: text_of(amount) for kind, amount in parts.items()},
     }
 

@@ -218,10 +218,13 @@ export function toolChargesOf(
   price: Tariff,
   tools: CallTools,
   { toolCalls = noUnits, isFinal, isAccepted }: CallOutcome,
-  { serverTools, advisors }: CallUsage,
+  { serverTools, advisors, statedNanos }: CallUsage,
 ): ToolCharges {
   // A call that the provider has not run, such as one after the most searches, is shown and not reported.
   const seen = isFinal ? { ...toolCalls, ...serverTools } : mostCalls(serverTools, toolCalls);
+  if (statedNanos !== null) {
+    return { units: serverTools, nanos: 0n };
+  }
   const isAll = !isAccepted || (isFinal && tools.isVisible);
   const calls = isAll ? seen : mostCalls(seen, tools.callsMax);
   const units: Record<string, number> = {};

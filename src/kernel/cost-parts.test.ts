@@ -7,6 +7,7 @@ import {
   negatedParts,
   readParts,
   requestedCode,
+  scaledParts,
   sumOfParts,
   unsplitCode,
   writeParts,
@@ -40,5 +41,23 @@ test('every kind on the wire has a code, and no other text', () => {
   expect(requestedCode('unsplit')).toBe(unsplitCode);
   for (const kind of ['', 'i', 'unit:', 'web_search', 'toString', 'Input']) {
     expect(requestedCode(kind)).toBeUndefined();
+  }
+});
+
+test('a cost is divided in proportion to other parts, to the nanodollar', () => {
+  const listed: readonly CostPart[] = [
+    { code: 'i', quantity: 10n, nanos: 1n },
+    { code: 'c', quantity: 5n, nanos: 0n },
+    { code: 'o', quantity: 3n, nanos: 2n },
+  ];
+  for (const [nanos, shares] of [
+    [100n, [33n, 0n, 67n]],
+    [3n, [1n, 0n, 2n]],
+    [1n, [0n, 0n, 1n]],
+    [0n, [0n, 0n, 0n]],
+  ] as const) {
+    const scaled = scaledParts(listed, nanos);
+    expect(scaled.map((part) => part.nanos)).toEqual(shares);
+    expect(scaled.map(({ quantity }) => quantity)).toEqual([10n, 5n, 3n]);
   }
 });

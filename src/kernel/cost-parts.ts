@@ -125,6 +125,19 @@ function orderOf({ code }: CostPart): number {
   return codeOrder.indexOf(code.charAt(0));
 }
 
+/** Divides a cost among the kinds in proportion to these parts. Their sum must not be 0. */
+export function scaledParts(parts: CostParts, nanos: bigint): CostParts {
+  const total = nanosOfParts(parts);
+  let before = 0n;
+  let sum = 0n;
+  return parts.map((part) => {
+    sum += part.nanos;
+    const share = (nanos * sum) / total - before;
+    before += share;
+    return { ...part, nanos: share };
+  });
+}
+
 export function negatedParts(parts: CostParts): CostParts {
   return parts.map(({ code, quantity, nanos }) => ({ code, quantity: -quantity, nanos: -nanos }));
 }

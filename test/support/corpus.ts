@@ -27,6 +27,8 @@ export interface CorpusEntry {
 export interface Expected {
   /** Set if the response reports no whole usage: an upper bound is charged, and `tokens` are the least. */
   readonly is_estimated?: true;
+  /** Set if the provider states the cost. */
+  readonly is_stated?: true;
   readonly tokens: Readonly<Partial<Record<TokenKind, number>>>;
   readonly units?: Readonly<Record<string, number>>;
   readonly tier?: string;

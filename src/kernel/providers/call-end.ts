@@ -102,7 +102,10 @@ export function settledUsage(
     fields: runUsageOf(usage),
     attempts: attempts.length > 1 ? attempts.map(runUsageOf) : undefined,
     isFree:
-      usage.inputTokens === 0 && usage.outputTokens === 0 && Object.keys(usage.serverTools).length === 0,
+      !usage.statedNanos &&
+      usage.inputTokens === 0 &&
+      usage.outputTokens === 0 &&
+      Object.keys(usage.serverTools).length === 0,
     marks,
   };
 }
@@ -143,6 +146,8 @@ function ownUsage(
   return {
     usage: {
       ...known,
+      // That of a part of the response.
+      statedNanos: null,
       inputTokens: inputGrows ? Math.max(known.inputTokens, inputTokens) : known.inputTokens,
       outputTokens: Math.max(known.outputTokens, received),
     },

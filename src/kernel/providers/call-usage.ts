@@ -1,4 +1,5 @@
 /** Usage of a call as its provider reports it, and its conversion to the usage of a run. */
+import { formatUsd } from '../money.ts';
 import { wordPattern } from '../service-words.ts';
 import type { Fields } from './fields.ts';
 import { countedCalls, type ServerTools } from './server-tools.ts';
@@ -26,6 +27,8 @@ export interface CallUsage {
   readonly audioOutputTokens: number;
   readonly serverTools: ServerTools;
   readonly advisors: readonly AdvisorUsage[];
+  /** The cost that the provider states, with that of its tools; null if it states none. */
+  readonly statedNanos: bigint | null;
   /** The tier that the call was served in; null if the provider does not report one. */
   readonly serviceTier: string | null;
   /** The region that the call was served in, if the provider reports one. */
@@ -43,6 +46,7 @@ export const noUsage: CallUsage = {
   audioOutputTokens: 0,
   serverTools: {},
   advisors: [],
+  statedNanos: null,
   serviceTier: null,
   region: null,
 };
@@ -65,6 +69,7 @@ export interface RunUsageFields {
   readonly service_tier?: string;
   readonly region?: string;
   readonly units?: Readonly<Record<string, number>>;
+  readonly cost_usd?: string;
 }
 
 /** The only place that maps usage of providers to fields of runs. */
@@ -99,6 +104,9 @@ export function runUsageOf(usage: CallUsage): RunUsageFields {
   if (Object.keys(usage.serverTools).length > 0) {
     fields.units = usage.serverTools;
   }
+  if (usage.statedNanos !== null) {
+    fields.cost_usd = formatUsd(usage.statedNanos);
+  }
   return fields;
 }
 
@@ -128,6 +136,8 @@ export function addUsage(one: CallUsage, other: CallUsage): CallUsage {
     audioOutputTokens: one.audioOutputTokens + other.audioOutputTokens,
     serverTools,
     advisors: one.advisors.length === 0 ? other.advisors : [...one.advisors, ...other.advisors],
+    statedNanos:
+      one.statedNanos === null || other.statedNanos === null ? null : one.statedNanos + other.statedNanos,
     serviceTier: other.serviceTier ?? one.serviceTier,
     region: other.region ?? one.region,
   };

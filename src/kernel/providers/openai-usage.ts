@@ -1,6 +1,7 @@
 /** Usage as OpenAI reports it, and the providers with a compatible API. */
 import { type CallUsage, noUsage } from './call-usage.ts';
 import { type Fields, fieldsOf } from './fields.ts';
+import { statedNanosOf } from './stated-cost.ts';
 import { countOf, isCount, largerCount, toolCounts } from './usage-counts.ts';
 
 /** Returns the usage of a `usage` object; undefined if a count is missing or is not a number. */
@@ -37,7 +38,8 @@ function tokenUsage(usage: Fields, counts: NamedCounts): CallUsage {
   const completion = countOf(largerCount(usage.completion_tokens, usage.output_tokens));
   const reasoning = output('reasoning_tokens');
   // Some providers do not count reasoning as output: only the total includes it, or the detail for reasoning exceeds the output.
-  const generated = reasoning > completion ? completion + reasoning : completion;
+  const isBesides = reasoning > completion && countOf(usage.total_tokens) !== inputTokens + completion;
+  const generated = isBesides ? completion + reasoning : completion;
   const cached = Math.max(input('cached_tokens'), besides(...cachedNames));
   const written = input(...writtenNames);
   return {
@@ -49,6 +51,7 @@ function tokenUsage(usage: Fields, counts: NamedCounts): CallUsage {
     reasoningTokens: reasoning,
     audioInputTokens: input('audio_tokens'),
     audioOutputTokens: output('audio_tokens'),
+    statedNanos: statedNanosOf(usage),
     serverTools: toolCounts({
       ...fieldsOf(usage.server_tool_use),
       ...fieldsOf(usage.server_tool_use_details),

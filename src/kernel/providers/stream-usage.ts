@@ -137,7 +137,12 @@ export function largerUsage(reported: CallUsage, before: CallUsage | undefined):
     audioInputTokens: Math.max(reported.audioInputTokens, before.audioInputTokens),
     audioOutputTokens: Math.max(reported.audioOutputTokens, before.audioOutputTokens),
     serverTools: mostCalls(reported.serverTools, before.serverTools),
+    statedNanos: larger(reported.statedNanos, before.statedNanos),
   };
+}
+
+function larger(one: bigint | null, other: bigint | null): bigint | null {
+  return one === null || (other !== null && other > one) ? other : one;
 }
 
 function tokensOf({ inputTokens, outputTokens }: CallUsage): number {

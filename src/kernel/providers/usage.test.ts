@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { parseUsd } from '../money.ts';
 import { settledUsage } from './call-end.ts';
 import { addUsage, noUsage, runUsageOf } from './call-usage.ts';
 import type { Fields } from './fields.ts';
@@ -168,6 +169,17 @@ test.each<[string, FormatName, object, [number, number]]>([
     },
     [20, 53],
   ],
+  [
+    'a total without the reasoning, of which one token too many is reported',
+    'chat',
+    {
+      prompt_tokens: 43,
+      completion_tokens: 10,
+      total_tokens: 53,
+      completion_tokens_details: { reasoning_tokens: 11 },
+    },
+    [43, 10],
+  ],
   ['a larger total', 'responses', { input_tokens: 20, output_tokens: 3, total_tokens: 100 }, [20, 80]],
   [
     'both names, of which one is 0',
@@ -263,6 +275,39 @@ test('usage that Groq sends in a member of its own is read, with the end of the 
   });
   expect([isUsageChunk, stream.isFinal]).toEqual([false, true]);
   expect(stream.usage()).toMatchObject({ inputTokens: 45, outputTokens: 662 });
+});
+
+test.each<[string, object, bigint | null]>([
+  ['OpenRouter', { cost: 0.00435825, is_byok: false }, 4_358_250n],
+  ['OpenRouter, with an error of its sum', { cost: 0.0076509169000000005 }, 7_650_917n],
+  ['OpenRouter, rounded up', { cost: 0.0004970133333333333 }, 497_014n],
+  ['a free model of OpenRouter', { cost: 0, is_byok: false }, 0n],
+  [
+    'the provider behind OpenRouter',
+    { cost: 0, is_byok: true, cost_details: { upstream_inference_cost: 0.0003253 } },
+    325_300n,
+  ],
+  [
+    'OpenRouter, with a fee, and the provider behind it',
+    { cost: 0.00001, is_byok: true, cost_details: { upstream_inference_cost: 0.0002 } },
+    210_000n,
+  ],
+  ['xAI', { cost_in_usd_ticks: 1_466_251 }, 146_626n],
+  ['Perplexity', { cost: { input_tokens_cost: 0.001, total_cost: 0.006 } }, 6_000_000n],
+  ['a router that knows no price', { cost: 0 }, null],
+  ['no provider', { cost: -1, cost_in_usd_ticks: 'many' }, null],
+  ['a router that errs', { cost: 1e300 }, null],
+])('a cost that %s states is posted', (_, stated, nanos) => {
+  const usage = { prompt_tokens: 5, completion_tokens: 6, ...stated };
+  expect(usageOfBody('chat', { usage })?.statedNanos).toBe(nanos);
+  const { cost_usd } = runUsageOf(usageOfBody('chat', { usage }) ?? noUsage);
+  expect(cost_usd === undefined ? null : parseUsd(cost_usd)).toBe(nanos);
+});
+
+test('a cost that is stated before the end of a stream is not that of the call', () => {
+  const usage = { ...noUsage, inputTokens: 5, outputTokens: 6, statedNanos: 10n };
+  const { fields } = settledUsage({ ...received, status: 'failed', usage }, bounds, none);
+  expect(fields.cost_usd).toBeUndefined();
 });
 
 test.each(['server_tool_use', 'server_tool_use_details'])(

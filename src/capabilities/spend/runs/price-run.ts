@@ -1,6 +1,12 @@
 /** The stage that computes the cost of a run. If it is unknown, the ledger posts the held amount. */
 import type { FieldError } from '../../../contract/errors.ts';
-import { type CostParts, nanosOfParts, noParts, sumOfParts } from '../../../kernel/cost-parts.ts';
+import {
+  type CostParts,
+  nanosOfParts,
+  noParts,
+  scaledParts,
+  sumOfParts,
+} from '../../../kernel/cost-parts.ts';
 import { parseUsd } from '../../../kernel/money.ts';
 import { cacheSavings, partsOf, type TokenCounts, worstCaseCost } from '../../../kernel/prices.ts';
 import { ratesFor, type Tariff, unitParts } from '../../../kernel/rate-modifiers.ts';
@@ -71,7 +77,7 @@ export function priceRun(
 function estimatedCost(body: CreateRun, price: PriceInForce | undefined): Cost | FieldError {
   const given = body.estimated_cost_usd ?? body.cost_usd;
   if (given !== undefined) {
-    return givenCost(given);
+    return knownCost(given, unsplit);
   }
   const maxOutput = body.max_output_tokens ?? body.output_tokens;
   if (body.input_tokens === undefined || maxOutput === undefined) {
@@ -101,7 +107,7 @@ function finalCost(
   price: PriceInForce | undefined,
 ): Cost | FieldError {
   if (body.cost_usd !== undefined) {
-    return givenCost(body.cost_usd);
+    return givenCost(body.cost_usd, body, counts, price);
   }
   return price === undefined
     ? unpricedError(body)
@@ -122,7 +128,7 @@ export function settledCost(
   return body.cost_usd === undefined
     ? (unknownCost(body, price, isUsageKnown) ??
         leastCost(body, finalCost(body, counts, model, price), price))
-    : givenCost(body.cost_usd);
+    : givenCost(body.cost_usd, body, counts, price);
 }
 
 const usageMissing: Cost = { ...unsplit(0n), asHeld: 'usage_missing', price: undefined };
@@ -150,11 +156,29 @@ function leastCost(body: Measured, cost: Cost | FieldError, price: RunPrice | un
     : cost;
 }
 
-function givenCost(given: string): Cost | FieldError {
+/** Returns the given cost, divided among the kinds as the price would divide its own. */
+function givenCost(
+  given: string,
+  body: PricedBody,
+  counts: TokenCounts,
+  price: RunPrice | undefined,
+): Cost | FieldError {
+  return knownCost(given, (usd) =>
+    price === undefined || usd === 0n ? unsplit(usd) : scaled(chargeOfAttempts(price, body, counts), usd),
+  );
+}
+
+function knownCost(given: string, chargeOfCost: (usd: bigint) => Charge): Cost | FieldError {
   const usd = parseUsd(given);
   return usd === undefined
     ? { field: 'cost_usd', code: 'out_of_range', message: 'This amount is too large.' }
-    : { ...unsplit(usd), asHeld: undefined, price: undefined };
+    : { ...chargeOfCost(usd), asHeld: undefined, price: undefined };
+}
+
+function scaled({ usd: listed, parts, cacheSavings }: Charge, usd: bigint): Charge {
+  return listed === 0n
+    ? unsplit(usd)
+    : { usd, parts: scaledParts(parts, usd), cacheSavings: (cacheSavings * usd) / listed };
 }
 
 function computedCost(
@@ -181,9 +205,11 @@ function chargeOfAttempts(price: PriceInForce, body: PricedBody, counts: TokenCo
   if (attempts === undefined) {
     return chargeOf(price, body, counts);
   }
-  const charges = attempts.map((attempt) =>
-    chargeOf(price, { service_tier, region, ...attempt }, countsOf(attempt)),
-  );
+  const charges = attempts.map((attempt) => {
+    const charge = chargeOf(price, { service_tier, region, ...attempt }, countsOf(attempt));
+    const stated = attempt.cost_usd === undefined ? undefined : parseUsd(attempt.cost_usd);
+    return stated === undefined ? charge : scaled(charge, stated);
+  });
   return {
     usd: charges.reduce((sum, { usd }) => sum + usd, 0n),
     parts: sumOfParts(...charges.map(({ parts }) => parts)),
