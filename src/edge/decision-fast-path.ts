@@ -34,11 +34,11 @@ export interface DecisionFastPathDependencies extends EdgeDependencies {
   readonly bodyLimitBytes: number;
   /** Returns the cached credential of a token; undefined if it must be loaded. */
   peekCredential(token: string): Credential | undefined;
-  /** If true, the pipeline answers, because it adds the deprecation headers. */
+  /** Returns true if the route is deprecated. The pipeline then answers, because it adds the deprecation headers. */
   isDeprecated(): boolean;
 }
 
-/** Larger bodies are handled by the pipeline. */
+/** Maximum size of a body on the fast path. The pipeline handles larger ones. */
 const fastBodyBytesMax = 16_384;
 
 /** A request head that the fast path can handle, and its token. */
@@ -59,7 +59,7 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
 
   function identify({ token, head }: FastHead, { socket }: FastResponder, now: Date): Caller | undefined {
     const credential = deps.peekCredential(token);
-    // Requests of support sessions must be recorded first.
+    // The request of a support session must be recorded first.
     if (credential === undefined || credential.support !== undefined || access.kind === 'public') {
       return undefined;
     }
@@ -73,7 +73,7 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
     }
   }
 
-  /** Returns undefined if the policies of the org must be loaded first. */
+  /** Returns whether the org has policies; undefined if they must be loaded first. */
   function cachedHasPolicies(orgId: string): boolean | undefined {
     const hasPolicies = deps.hasPolicies(orgId);
     if (hasPolicies instanceof Promise) {
@@ -84,7 +84,7 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
     return hasPolicies;
   }
 
-  /** Parses and validates a decision; undefined: fall back to the pipeline. */
+  /** Parses and validates a decision. Returns undefined if the request must fall back to the pipeline. */
   function parseAndValidate(bytes: Buffer, caller: Caller, nowMs: number): DecisionRequest | undefined {
     const limits = orgLimits.peek(caller.tenantId);
     if (limits === undefined || limits.hasRates) {
@@ -108,7 +108,7 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
     return 'code' in request ? undefined : request;
   }
 
-  /** Returns undefined if the ledger must be called asynchronously, also after an error. */
+  /** Decides synchronously. Returns undefined if the ledger must be called asynchronously, or after an error. */
   function decide({ request }: DecisionRequest): ReturnType<typeof ledger.decide> {
     try {
       return ledger.decide(request);
@@ -147,7 +147,7 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
     } else if ('held' in decided) {
       decided.durable.then(
         () => allow(decided.held),
-        // The hold was released already.
+        // The hold was not made durable and is released already.
         () => responder.fallBackToPipeline(),
       );
     } else {
@@ -166,14 +166,14 @@ export function createDecisionFastPath(deps: DecisionFastPathDependencies): Fast
       try {
         respond(fastRequest, bytes, responder);
       } catch {
-        // An exception here would end the process; the pipeline handles the error.
+        // An exception would end the process here. The pipeline handles the error instead.
         responder.fallBackToPipeline();
       }
     },
   };
 }
 
-/** Returns true if neither the method, the headers nor the size of the body require the pipeline. */
+/** Returns true if the method, the headers and the size of the body allow the fast path. */
 function isFastRequest({ method, headers, bodyBytes }: PlainHead, bytesMax: number): boolean {
   return (
     method === 'POST' &&

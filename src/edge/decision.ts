@@ -22,7 +22,7 @@ import type { DecisionBody, Verdict } from './schema.ts';
 
 export interface Price extends Tariff {
   readonly versionId: string;
-  /** Set if the model has no price. With `record` all rates are zero. */
+  /** Set if the model has no price. With `record`, all rates are zero. */
   readonly unpriced?: 'hold_default' | 'record';
 }
 
@@ -33,7 +33,7 @@ export interface DecisionCaller {
 
 export interface DecisionRequest {
   readonly request: HoldRequest;
-  /** The highest rates that may apply; undefined if there are none that would limit the output. */
+  /** The highest rates that may apply; undefined if no rates can limit the output. */
   readonly rates: Rates | undefined;
   readonly inputTokens: bigint;
   readonly others: OtherCharges;
@@ -76,12 +76,12 @@ export function decisionRequestOf(
   };
 }
 
-/** Most requests have tokens only. */
+/** Returns true if the request may be charged for more than tokens. Most requests are not. */
 function hasOthers({ images, units, cache_write_1h_tokens }: DecisionBody): boolean {
   return images !== undefined || units !== undefined || cache_write_1h_tokens !== undefined;
 }
 
-/** Returns all errors of a rejected request: `decisionRequestOf` returns the first. */
+/** Returns all errors of a rejected request, of which `decisionRequestOf` returns only the first. */
 export function fieldErrorsOf(
   first: FieldError,
   body: DecisionBody,
@@ -176,7 +176,7 @@ function estimateOf(
 }
 
 /**
- * Returns the most output tokens whose worst-case cost stays within the hold, at most the requested number. Without a
+ * Returns the maximum number of output tokens whose worst-case cost stays within the hold, at most the requested number. Without a
  * price, returns the requested number.
  */
 export function outputTokenLimit({
@@ -193,7 +193,7 @@ export function outputTokenLimit({
   return maxOutputTokens === undefined ? affordable : Math.min(affordable, maxOutputTokens);
 }
 
-/** Returns the output limit of a decision whose hold has these amounts: with `fit`, the number that fits. */
+/** Returns the output limit of a decision whose hold has these amounts. With `fit`, it is the number that fits. */
 function heldOutputTokens(decision: DecisionRequest, { tokens }: Amounts): number | null {
   return decision.request.fit === undefined
     ? outputTokenLimit(decision)
@@ -211,8 +211,8 @@ const uncheckedName: Partial<Record<RunOnlyCheck | CheckedKind, Verdict['not_che
 };
 
 /**
- * Returns the verdict as JSON. Built by hand because it is most of what a decision writes, and no value needs
- * escaping. `hasPolicies`: the org has policies, which are not checked here.
+ * Returns the verdict as JSON. It is built by hand, because it is most of what a decision writes, and no value needs escaping.
+ * `hasPolicies` is true if the org has policies, which the edge does not check.
  */
 export function verdictText(
   request: DecisionRequest,
@@ -243,14 +243,11 @@ interface Frame {
 interface LimitTexts {
   readonly frames: readonly Frame[];
   readonly notChecked: string;
-  /** For an org that has policies. */
+  /** The unchecked limits for an org with policies. */
   readonly notCheckedWithPolicies: string;
 }
 
-/**
- * Cache by applicable counters. An entry is only cached at its second use: orgs that rarely call are not worth the
- * memory.
- */
+/** Cached texts by applicable counters. A text is only cached at its second use, to save memory for orgs that rarely call. */
 const texts = new WeakMap<ApplicableCounters, LimitTexts | 'used once'>();
 
 function textsOf(applicable: ApplicableCounters): LimitTexts {

@@ -1,8 +1,8 @@
 /**
- * `SVC_EDGE_FAIL_MODE=open`: while the ledger is unavailable, decisions are allowed unchecked and marked `degraded`. Each is
- * on disk before its response is sent. As soon as the ledger is available, they are imported as holds, regardless of the
- * limits; the run that settles one is marked too. Decisions of a process that has ended are imported by the next process
- * with the same data directory, in any fail mode.
+ * `SVC_EDGE_FAIL_MODE=open`: while the ledger is unavailable, decisions are allowed unchecked and marked `degraded`. Each decision
+ * is on disk before its response is sent. As soon as the ledger is available, the decisions are imported as holds, regardless of
+ * the limits. A run that settles such a hold is marked too. Decisions of an ended process are imported by the next process with the
+ * same data directory, in any fail mode.
  */
 import type { Registry } from 'prom-client';
 import { invalidFields } from '../contract/api-error.ts';
@@ -34,9 +34,9 @@ export interface FailOpenDependencies
   readonly ids: Ids;
   readonly clock: SharedClock;
   readonly secrets: Secrets;
-  /** Directory of the spool. */
+  /** Directory of the spooled decisions. */
   readonly directory: string;
-  /** Maximum size of the decisions that wait for the ledger. */
+  /** Maximum total size of the decisions that wait for the ledger. */
   readonly bytesMax: number;
 }
 
@@ -44,29 +44,29 @@ export interface FailOpenRequest {
   readonly body: DecisionBody;
   readonly caller: DecisionCaller;
   readonly key: RequestKey | undefined;
-  /** The last known price of the model; undefined if it is not known. */
+  /** The last known price of the model; undefined if there is none. */
   readonly price: Price | undefined;
 }
 
 export interface FailOpenDecisions {
-  /** Adds the decisions of processes that have ended. Called once before the first request; later by the job. */
+  /** Adds the decisions of ended processes. Called once before the first request, then by the job. */
   takeOver(): Promise<void>;
-  /** Returns true if an error means that the ledger is unavailable, and not that this process is overloaded. */
+  /** Returns true if the error means that the ledger is unavailable. An overload of this process is not an outage. */
   isOutage(error: unknown): boolean;
-  /** Returns the response to an idempotency key of a decision that is not in the ledger yet. */
+  /** Returns the response stored under an idempotency key, if the decision is not in the ledger yet. */
   replay(orgId: string, key: RequestKey): Promise<Replay | undefined>;
-  /** Allows a decision. Throws `ServiceUnavailable` if it cannot be stored. */
+  /** Allows a decision. Throws `ServiceUnavailable` if the decision cannot be stored on disk. */
   allow(request: FailOpenRequest): Promise<DecisionResponse>;
-  /** Imports the decisions of the org that this process has not imported yet. Must be called before runs settle them. */
+  /** Imports the given decisions of the org that this process has not imported yet. Must be called before runs settle them. */
   importNow(orgId: string, decisionIds: readonly string[]): Promise<void>;
-  /** Returns the time of a decision if its id proves that any process gave it to this org fail-open. */
+  /** Returns the time of a decision if its id proves that any process gave it fail-open to this org. */
   decidedAtMs(orgId: string, decisionId: string): number | undefined;
   readonly job: Job;
   register(metrics: Registry): void;
   close(): Promise<void>;
 }
 
-/** Interval between searches for decisions of other processes that have ended. */
+/** Interval of the search for decisions of ended processes. */
 const takeOverEveryMs = 10_000;
 
 export function createFailOpenDecisions(deps: FailOpenDependencies): FailOpenDecisions {
@@ -115,7 +115,7 @@ export function createFailOpenDecisions(deps: FailOpenDependencies): FailOpenDec
   return {
     takeOver,
     isOutage(error) {
-      // An org must not get decisions unchecked by filling a queue.
+      // Otherwise an org could get unchecked decisions by filling a queue.
       const isOverload = error instanceof OverCapacity && db.notificationsHealthy();
       return error instanceof ServiceUnavailable && !isOverload;
     },
@@ -127,13 +127,14 @@ export function createFailOpenDecisions(deps: FailOpenDependencies): FailOpenDec
     async allow({ body, caller, key, price }) {
       const used = key && pending.findByKey(caller.orgId, key.digest);
       if (used !== undefined && key !== undefined) {
-        // Waits: a replay must not be sent before the decision is durable either.
+        // A replay also must not be sent before the decision is durable.
         await used.durable;
         return replayedResponse(replayOf(used.decision.key, key) as Replay);
       }
       checkEstimate(body, caller, price);
       const id = ids.next(caller.orgId);
-      // That of the id, by which other processes recognize the decision: the attempt to reach the ledger may have taken seconds.
+      // The time in the id, by which other processes recognize the decision. The attempt to reach the ledger may have taken
+      // seconds.
       const atMs = createdAtMsOf(id);
       const request = unlimitedRequestOf({ ...caller, body }, price);
       const verdict: Verdict = {
@@ -143,7 +144,7 @@ export function createFailOpenDecisions(deps: FailOpenDependencies): FailOpenDec
         held_usd: formatUsd(request.request.amounts.usd),
         max_output_tokens: outputTokenLimit(request),
         limits: [],
-        // All of them: the checks that apply to the org cannot be read while the ledger is unavailable.
+        // Lists all checks, because the org's own cannot be read while the ledger is unavailable.
         not_checked: [...runOnlyChecks],
         degraded: true,
       };
@@ -196,7 +197,10 @@ export function createFailOpenDecisions(deps: FailOpenDependencies): FailOpenDec
   };
 }
 
-/** Rejects what is rejected normally too. Without a price the cost of tokens is unknown, which is not an error here. */
+/**
+ * Throws for a request that would also be rejected while the ledger is available. A missing price is not an error here, because the
+ * cost is then unknown.
+ */
 function checkEstimate(body: DecisionBody, caller: DecisionCaller, price: Price | undefined): void {
   const request = decisionRequestOf(body, caller, price);
   if ('code' in request && request.field !== 'model') {
@@ -213,7 +217,7 @@ function pendingOf(
   return { decision, line, bytes: Buffer.byteLength(line), durable, isDurable };
 }
 
-/** Returns undefined if the line is damaged. */
+/** Parses a line of the spool; undefined if it is damaged. */
 function parseDecision(line: string): SpooledDecision | undefined {
   try {
     const decision = JSON.parse(line) as Partial<SpooledDecision>;

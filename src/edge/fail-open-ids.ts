@@ -1,19 +1,19 @@
 /**
- * Ids of fail-open decisions. An id ends with a MAC over the org and the rest of the id, so that every process recognizes a
- * decision that another process gave, without a lookup: it may not be imported yet, or may be lost with the disk of that
- * process. An invented id, or that of another org, is not recognized.
+ * Ids of fail-open decisions. An id ends with a MAC over the org and the rest of the id. So every process recognizes a decision of
+ * another process without a lookup; the decision may not be imported yet, or may be lost with the disk of that process. Invented
+ * ids and ids of other orgs are not recognized.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { base32, createdAtMsOf, type Ids, plainIdCharacters } from '../platform/ids.ts';
 import type { Secrets } from '../platform/secrets/secrets.ts';
 import type { Clock } from '../platform/time/clock.ts';
 
-/** 80 bits: a guess can only be tested by sending it. */
+/** 80 bits are enough, because a guess can only be tested by sending it. */
 const macBytes = 10;
 
 /**
- * Maximum age of a decision that is recognized. The end of a hold is stored for seven days: after that, a decision that was
- * settled would look like one that was never imported.
+ * Maximum age of a recognized decision. The end of a hold is stored for seven days. After that, a settled decision would look like
+ * one that was never imported.
  */
 export const recognizedForMs = 6 * 24 * 3_600_000;
 /** Maximum difference between the clocks of two processes. */
@@ -21,7 +21,7 @@ const clockToleranceMs = 3_600_000;
 
 export interface FailOpenIds {
   next(orgId: string): string;
-  /** Returns the time of the decision if the id was given to this org fail-open, and not too long ago. */
+  /** Returns the time of the decision if the id was given fail-open to this org and is not too old. */
   decidedAtMs(orgId: string, decisionId: string): number | undefined;
 }
 

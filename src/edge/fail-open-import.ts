@@ -1,6 +1,6 @@
 /**
- * Imports fail-open decisions into the ledger, in batches per org. A decision that the ledger cannot accept is set aside, so
- * that it blocks neither the other decisions of its org nor other orgs.
+ * Imports fail-open decisions into the ledger, in batches per org. A decision that the ledger rejects is moved to a separate file,
+ * so that it blocks neither the other decisions of its org nor other orgs.
  */
 import type { CalledAt } from '../kernel/model-hosts.ts';
 import { formatUsd, maxNanos } from '../kernel/money.ts';
@@ -28,7 +28,7 @@ export interface ImportDependencies {
     atMs: number,
     at: CalledAt,
   ): Price | undefined | Promise<Price | undefined>;
-  /** Records the import of decisions of an org, visible to the org. */
+  /** Returns a function that records the import of decisions where the org can see it. */
   recordImport(orgId: string): NonNullable<HoldImport['record']>;
 }
 
@@ -36,7 +36,7 @@ const decisionsPerBatch = 500;
 const orgsAtATime = 4;
 
 export interface FailOpenImport {
-  /** Imports one batch of each org. Returns true if there are more decisions and the ledger is available. */
+  /** Imports one batch of each org. Returns true if more decisions are left and the ledger is available. */
   importBatches(): Promise<boolean>;
   /** Imports these decisions now. Throws `ServiceUnavailable` if the ledger is unavailable. */
   importNow(orgId: string, decisions: readonly PendingDecision[]): Promise<void>;
@@ -63,7 +63,7 @@ export function createFailOpenImport(deps: ImportDependencies): FailOpenImport {
     await finish(decisions, results);
   }
 
-  /** Finds the decisions that the ledger rejects. */
+  /** Imports the decisions of a failed batch in smaller parts, to find those that the ledger rejects. */
   async function importSeparately(
     orgId: string,
     decisions: readonly PendingDecision[],
@@ -103,7 +103,7 @@ export function createFailOpenImport(deps: ImportDependencies): FailOpenImport {
   }
 
   async function reject(one: PendingDecision, error: unknown): Promise<void> {
-    // Set aside first: after a crash in between the decision is rejected again, and not lost.
+    // Written to the separate file first. A crash in between only rejects the decision again instead of losing it.
     await spool.setAside(one.line, String(error));
     if (pending.remove(one)) {
       counts.rejected += 1;
@@ -115,7 +115,10 @@ export function createFailOpenImport(deps: ImportDependencies): FailOpenImport {
     );
   }
 
-  /** A file that cannot be deleted is imported again after a restart, which changes nothing. */
+  /**
+   * Releases a decision from the spool. If its file cannot be deleted, the decision is imported again after a restart, which
+   * changes nothing.
+   */
   async function release(one: PendingDecision): Promise<void> {
     try {
       await spool.release(await one.durable);
@@ -146,7 +149,7 @@ export function createFailOpenImport(deps: ImportDependencies): FailOpenImport {
     };
   }
 
-  /** Returns false if the ledger is unavailable. */
+  /** Imports one batch. Returns false if the ledger is unavailable. */
   async function importBatchOf(orgId: string): Promise<boolean> {
     const batch = pending.durableOf(orgId, decisionsPerBatch);
     try {
@@ -167,7 +170,7 @@ export function createFailOpenImport(deps: ImportDependencies): FailOpenImport {
       if (pending.size === 0) {
         return false;
       }
-      // One query instead of a failure per org.
+      // Tests the database with one query instead of a failure per org.
       await db.query('SELECT 1 AS one');
       const before = counts.imported;
       const orgIds = pending.orgIds;
@@ -194,9 +197,9 @@ export function createFailOpenImport(deps: ImportDependencies): FailOpenImport {
 }
 
 /**
- * Returns the request of a decision that was already allowed. Without a price its maximum cost is unknown and nothing is
- * held; the run will report the actual cost. A cost beyond the largest amount is held as the largest amount. A decision with
- * `fit` was allowed as requested, with all of its output tokens.
+ * Returns the hold request of a decision that was already allowed. Without a price the maximum cost is unknown, so nothing is held;
+ * the run will report the actual cost. A cost above the largest amount is held as the largest amount. A decision with `fit` was
+ * allowed with all requested output tokens.
  */
 export function unlimitedRequestOf(
   {

@@ -4,9 +4,9 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 export interface FailOpenCounts {
   /** Decisions that were allowed and written to the spool. */
   spooled: number;
-  /** Decisions that were added to the ledger, or that a run had settled before. */
+  /** Decisions that were added to the ledger, or that a run had settled already. */
   imported: number;
-  /** Decisions that the ledger cannot accept; they are in `rejected.ndjson`. */
+  /** Decisions that the ledger rejected. They are in `rejected.ndjson`. */
   rejected: number;
   /** Requests that were not allowed, because the spool was full or could not be written. */
   refused: number;

@@ -1,11 +1,11 @@
-/** Fail-open decisions that are not in the ledger yet, with the bounds on their number. */
+/** Fail-open decisions that are not in the ledger yet. Their number is bounded. */
 import type { HoldKey } from '../ledger/holds/hold.ts';
 import { orgKeyId } from '../ledger/holds/take-hold.ts';
 import type { Segment } from '../platform/durable-spool.ts';
 import { OverCapacity } from '../platform/service-unavailable.ts';
 import type { DecisionBody } from './schema.ts';
 
-/** One line of the spool. */
+/** A decision as a line of the spool. */
 export interface SpooledDecision {
   readonly id: string;
   readonly orgId: string;
@@ -17,7 +17,7 @@ export interface SpooledDecision {
 
 export interface PendingDecision {
   readonly decision: SpooledDecision;
-  /** The line as it is spooled. */
+  /** The spooled line. */
   readonly line: string;
   readonly bytes: number;
   /** Resolves with the location of the decision once it is on disk. */
@@ -25,9 +25,9 @@ export interface PendingDecision {
   isDurable: boolean;
 }
 
-/** From this part on, only orgs below their share can add decisions. */
+/** Part of the maximum from which only orgs below their share can add decisions. */
 const reservedFrom = 0.9;
-/** Share of each org, as part of the whole. */
+/** Share of each org, as a part of the maximum. */
 const orgShare = 0.01;
 
 export class PendingDecisions {
@@ -57,7 +57,7 @@ export class PendingDecisions {
     return [...this.#byOrg.keys()];
   }
 
-  /** Throws if a decision of this size would exceed the bound, or the share of its org once the spool is nearly full. */
+  /** Throws if a decision of this size exceeds the maximum, or the share of its org when the spool is nearly full. */
   checkRoom(orgId: string, bytes: number): void {
     const total = this.#bytes + bytes;
     const ofOrg = (this.#byOrg.get(orgId)?.bytes ?? 0) + bytes;
@@ -97,7 +97,7 @@ export class PendingDecisions {
     for (const { decisions } of this.#byOrg.values()) {
       for (const { decision } of decisions.values()) {
         oldest = Math.min(oldest ?? decision.atMs, decision.atMs);
-        // Decisions of an org are in the order of their time, apart from those taken over from another process.
+        // The first decision of an org is its oldest one, apart from decisions taken over from another process.
         break;
       }
     }
@@ -117,7 +117,7 @@ export class PendingDecisions {
     }
   }
 
-  /** Returns false if the decision was removed before. */
+  /** Removes a decision. Returns false if it was removed before. */
   remove({ decision: { id, orgId, key }, bytes }: PendingDecision): boolean {
     const ofOrg = this.#byOrg.get(orgId);
     if (ofOrg === undefined || !this.#byId.delete(id)) {

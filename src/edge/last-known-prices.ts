@@ -1,6 +1,6 @@
 /**
- * The last price that was found for each org and model, for decisions while the database is unavailable: the cache of prices
- * is bypassed then.
+ * The last price found for each org and model. It is used for decisions while the database is unavailable, when the cache of prices
+ * is bypassed.
  */
 import type { CalledAt } from '../kernel/model-hosts.ts';
 import type { Price } from './decision.ts';
@@ -15,7 +15,7 @@ type FindPrice = (
 const pricesMax = 10_000;
 
 export interface LastKnownPrices {
-  /** Like the given function, and stores its result. */
+  /** Finds a price like the wrapped function, and stores it. */
   readonly find: FindPrice;
   get(orgId: string, model: string, at: CalledAt): Price | undefined;
 }

@@ -30,7 +30,7 @@ export interface EdgeDependencies {
   readonly orgLimits: OrgLimitsCache;
   readonly rates: RateLimiter;
   readonly limitEvents: LimitEvents;
-  /** Used while the ledger is unavailable; undefined: such requests fail. */
+  /** The fail-open mode, for requests while the ledger is unavailable; undefined: such requests fail. */
   readonly failOpen?: FailOpenMode | undefined;
   findPrice(
     orgId: string,
@@ -38,9 +38,9 @@ export interface EdgeDependencies {
     atMs: number,
     at: CalledAt,
   ): Price | undefined | Promise<Price | undefined>;
-  /** Returns the maximum output of a model; undefined if it is not known. */
+  /** Returns the maximum output of a model; undefined if it is unknown. */
   findMaxOutputTokens(model: string): Promise<number | undefined>;
-  /** Returns true if the org has policies. They are not checked here, only listed in `not_checked`. */
+  /** Returns true if the org has policies. The edge does not check them, but lists them in `not_checked`. */
   hasPolicies(orgId: string): boolean | Promise<boolean>;
   readonly customerDigest: CustomerDigest;
   readonly pendingHolds: PendingHolds;
@@ -52,8 +52,8 @@ export interface FailOpenMode {
 }
 
 /**
- * Holds that the fast path requested before it fell back to the pipeline, by the identity of the HTTP request. The handler
- * awaits such a hold instead of requesting a second one: the first may exist although its result was lost.
+ * Holds that the fast path requested before it fell back to the pipeline, by the identity of the HTTP request. The handler awaits
+ * such a hold instead of requesting a second one, because the first may exist although its result was lost.
  */
 export type PendingHolds = WeakMap<WeakKey, Promise<HoldResult>>;
 
@@ -111,7 +111,7 @@ export function edgeRoutes(deps: EdgeDependencies): Route[] {
           if (
             failOpen === undefined ||
             !failOpen.decisions.isOutage(error) ||
-            // The maximum output of the model cannot be read now, so there is nothing to allow.
+            // The maximum output of the model cannot be read now, so the decision cannot be allowed.
             needsOutputLimit(body)
           ) {
             throw error;
@@ -145,7 +145,7 @@ async function decide(
   const price = await findPrice(orgId, body.model, now.getTime(), body);
   const request = decisionRequestOf(await withOutputLimit(deps, body), { orgId, keyId: caller.keyId }, price);
   const limits = orgLimits.peek(orgId) ?? (await orgLimits.get(orgId));
-  // A retry is replayed before a rate limit, or a price that was removed since, could deny it.
+  // A retry is replayed before a rate limit or a removed price could deny it.
   const replay = key && ('code' in request || limits.hasRates) ? await ledger.replay(orgId, key) : undefined;
   if (replay !== undefined) {
     return replayedResponse(replay);
@@ -196,7 +196,7 @@ async function decide(
   }
 }
 
-/** Returns the request with the maximum output of its model, if it fits its output and names no maximum. */
+/** Adds the maximum output of the model to a request with `fit` that does not state one. */
 async function withOutputLimit(
   { findMaxOutputTokens }: EdgeDependencies,
   body: DecisionBody,
@@ -212,7 +212,7 @@ function needsOutputLimit({ fit, max_output_tokens }: DecisionBody): boolean {
   return fit === true && max_output_tokens === undefined;
 }
 
-/** Debits the rate limits: for the whole request or, with `fit`, for as much of it as they allow. */
+/** Debits the rate limits for the whole request. With `fit`, debits as much of it as they allow. */
 async function takeRates(
   rates: RateLimiter,
   limits: OrgLimits,

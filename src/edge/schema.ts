@@ -32,7 +32,7 @@ export const DecisionBody = closed({
 });
 export type DecisionBody = Static<typeof DecisionBody>;
 
-/** Checks that an edge decision does not perform. */
+/** Checks that the edge does not perform. */
 export const runOnlyChecks = ['policies', 'safety', 'plan', 'chain', 'credits'] as const;
 
 export const Verdict = closed({

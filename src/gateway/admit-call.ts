@@ -1,4 +1,4 @@
-/** Admits a planned call through all checks of a run. Its hold is durable when this resolves. */
+/** Admits a planned call through all checks of a run. When the promise resolves, the hold is durable. */
 import { contentCharactersMax } from '../capabilities/governance/safety/index.ts';
 import type { Connection } from '../capabilities/integration/connections/index.ts';
 import {
@@ -20,18 +20,18 @@ import type { CallPlan } from './plan-call.ts';
 import type { AbandonedHolds } from './settle/abandoned-holds.ts';
 import type { Settlements } from './settle/settlements.ts';
 
-/** `maxOutputTokens` are those of all alternative answers together. */
+/** An admitted call. `maxOutputTokens` is the total of all alternative answers. */
 export interface AdmittedCall extends Omit<StartedRun, 'runId'> {
-  /** Null if the call was allowed while the ledger was unavailable. Its price is not known then. */
+  /** Null if the call was allowed while the ledger was unavailable. The price is then unknown. */
   readonly runId: string | null;
 }
 
 /** Allows calls while the ledger is unavailable (`SVC_EDGE_FAIL_MODE=open`). */
 export interface FailOpenAdmission {
   isOutage(error: unknown): boolean;
-  /** Returns the verdict that was given under an idempotency key, and is not in the ledger yet. */
+  /** Returns the verdict stored under an idempotency key, if it is not in the ledger yet. */
   replay(orgId: string, key: RequestKey): Promise<Replay | undefined>;
-  /** Returns the text of the verdict of an edge decision. It is on disk when this resolves. */
+  /** Returns the text of an edge decision's verdict. When the promise resolves, the decision is on disk. */
   allow(request: FailOpenCall): Promise<{ readonly text: string; readonly replayed: boolean }>;
 }
 
@@ -53,14 +53,14 @@ export interface CallToAdmit {
   readonly caller: Caller;
   readonly now: Date;
   readonly attribution: CallAttribution;
-  /** The output to hold at first; at most the maximum of the plan. */
+  /** Output tokens to hold at first, at most the maximum of the plan. */
   readonly heldOutputTokens: number;
-  /** True if less output than that is acceptable. */
+  /** True if a hold for less output is acceptable. */
   readonly mayFit: boolean;
   readonly key: RequestKey | undefined;
 }
 
-/** Time for retries, the rest of a response after its client has left, and the settlement. */
+/** Time for retries, for the rest of a response after its client has left, and for the settlement. */
 const settleMs = 120_000;
 const holdSecondsMax = 86_400;
 
@@ -84,7 +84,7 @@ export async function admitCall(deps: AdmitDependencies, request: CallToAdmit): 
       calledAt: plan.pricedAt,
       content: await contentOf(deps.runs, caller.tenantId, plan),
       key,
-      // Amounts that ended calls have not used are free once these are posted.
+      // Posting these frees the amounts that ended calls did not use.
       beforeDenial: () => deps.settlements.post(caller.tenantId),
       onUncertain: (start) => deps.abandoned.add({ orgId: caller.tenantId, keyId: caller.keyId, ...start }),
     });
@@ -96,7 +96,10 @@ export async function admitCall(deps: AdmitDependencies, request: CallToAdmit): 
   }
 }
 
-/** Longer than the longest call: a hold that expires first would be posted although its call is in progress. */
+/**
+ * Returns the duration of the hold, which is longer than the longest call. If the hold expired during the call, its amount would be
+ * posted.
+ */
 function holdSeconds({ candidates }: CallPlan): number {
   const longest = (msOf: (timeouts: Connection['timeouts']) => number) =>
     Math.max(...candidates.map(({ timeouts }) => msOf(timeouts)));
@@ -105,7 +108,7 @@ function holdSeconds({ candidates }: CallPlan): number {
   return Math.min(holdSecondsMax, Math.ceil((callMs + settleMs) / 1_000));
 }
 
-/** Only collected if the org has safety detectors. It is checked and stored nowhere. */
+/** Returns the content for the safety detectors; undefined if the org has none. The content is checked but never stored. */
 async function contentOf(
   { orgLimits }: RunDependencies,
   orgId: string,

@@ -16,6 +16,6 @@ export interface AdmittedRequest {
   readonly attribution: CallAttribution;
   readonly startedMs: number;
   readonly memory: CallMemory;
-  /** Frees the place of the call. */
+  /** Frees the place that the call occupies. */
   release(): void;
 }

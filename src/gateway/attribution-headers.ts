@@ -1,4 +1,4 @@
-/** The headers of a call that Purser reads: who pays, and how often it may be made. They are validated here and never reach the provider. */
+/** Parses the headers of a call that are for Purser: attribution and idempotency. They are validated here and never reach the provider. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type HeaderDimension, headerDimensions, runDimensions } from '../contract/run-dimensions.ts';
 import { parseUsd } from '../kernel/money.ts';
@@ -56,7 +56,7 @@ export function callHeadersOf(headers: IncomingHttpHeaders): CallHeaders {
   };
 }
 
-/** Returns a header as text, without surrounding spaces. Node reads header bytes as Latin-1; labels are UTF-8. */
+/** Returns a header as trimmed text. Node reads header bytes as Latin-1, but labels are UTF-8. */
 function headerValue(headers: IncomingHttpHeaders, name: string, max = labelMax): string | undefined {
   const given = headers[name];
   if (given === undefined) {
@@ -118,7 +118,7 @@ function onLimitOf(text: string | undefined): OnLimit | undefined {
   return choice;
 }
 
-/** Node joins the values of several headers of this name, so that they are one key. */
+/** Returns the idempotency key. Node joins repeated headers of this name into one value. */
 function idempotencyKeyOf(given: string | string[] | undefined): string | undefined {
   if (given === undefined) {
     return undefined;

@@ -1,13 +1,13 @@
-/** The body for a provider: the client's body with the maximum, the model and the options that make the provider report usage. */
+/** The body for a provider: the client's body with the output maximum, the model, and the options that make the provider report usage. */
 import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
 import { type BodyChanges, editBody } from './body/edit-body.ts';
 import type { ParsedCall } from './parse-call.ts';
 import type { CallPlan } from './plan-call.ts';
 
-/** Models of OpenAI that accept no other name of the maximum. */
+/** OpenAI models that only accept the newer name of the output maximum. */
 const requiresCompletionMaximum = /(?<![a-z0-9])(o\d|gpt-?([5-9]|[12]\d)|codex)/i;
 
-/** Returns the body to send: the maximum of the output, the request for usage, and the model if another one was chosen. */
+/** Returns the body to send. It sets the output maximum and the request for usage, and the model if another one was chosen. */
 export function bodyOf(
   { call, model, tools }: CallPlan,
   connection: Connection,
@@ -29,7 +29,7 @@ export function bodyOf(
     }
     if (isMaximumUnknown(call, model, connection)) {
       if (compatibleMaxName in call.body) {
-        // It is null, which such a provider takes for no maximum.
+        // The provider would read null as no maximum.
         changes[compatibleMaxName] = Math.min(each, call.body[maxName] as number);
       } else {
         renames[maxName] = compatibleMaxName;
@@ -49,12 +49,12 @@ export function bodyOf(
   return editBody(call.bytes, changes as BodyChanges, renames);
 }
 
-/** True if the provider may not know the name of the maximum. Many providers reject a body with both names. */
+/** Returns true if the provider may not know the newer name of the output maximum. Many providers reject a body with both names. */
 function isMaximumUnknown({ hasNewerMaximum }: ParsedCall, model: string, connection: Connection): boolean {
   return kindOf(connection).isAnyProvider && hasNewerMaximum && !requiresCompletionMaximum.test(model);
 }
 
-/** True if the gateway requests the chunk with the usage, which the client did not. */
+/** Returns true if the gateway requests the chunk with the usage, because the client did not. */
 export function addsUsageChunk({ format, isStream, includesUsage }: ParsedCall): boolean {
   return format.request.requestsUsage && isStream && !includesUsage;
 }

@@ -1,4 +1,4 @@
-/** The attempts of a call: the latest connection, the usage of those without a response, and whether the hold covers another one. */
+/** The attempts of a call: the latest connection, the usage of attempts without a response, and whether the hold covers another attempt. */
 import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
 import { formatUsd } from '../kernel/money.ts';
 import type { DiscardedUsage } from '../kernel/providers/call-end.ts';
@@ -15,7 +15,7 @@ export class CallAttempts implements AttemptObserver {
   #usage: DiscardedUsage = { attempts: [], isEstimated: false };
   #toolNanos = 0n;
   readonly #charged: Connection[] = [];
-  /** The most that all attempts so far may cost. */
+  /** Maximum cost of all attempts so far. */
   #boundNanos: bigint;
   /** The connection of the last attempt; undefined before the first one. */
   connection: Connection | undefined;
@@ -27,17 +27,17 @@ export class CallAttempts implements AttemptObserver {
     this.#boundNanos = attemptCost(given.plan, outputCap(given.plan, given.admitted));
   }
 
-  /** The usage of the attempts before the response. */
+  /** Usage of the attempts before the one that is answered. */
   get usage(): DiscardedUsage {
     return this.#usage;
   }
 
-  /** The most that tools without a price may have cost in unanswered attempts. */
+  /** Maximum cost of tools without a price in unanswered attempts. */
   get toolNanos(): bigint {
     return this.#toolNanos;
   }
 
-  /** The connections of the attempts before the response that are charged. */
+  /** Connections of the charged attempts before the one that is answered. */
   get charged(): readonly Connection[] {
     return this.#charged;
   }
@@ -66,7 +66,7 @@ export class CallAttempts implements AttemptObserver {
     return this.#given.operation.format.response.usageOf(answer);
   }
 
-  /** The provider may have generated the whole answer that it did not send. */
+  /** Charges an attempt without a response. The provider may have generated a whole answer that it did not send. */
   addUnanswered(): void {
     const { plan, admitted } = this.#given;
     if (this.connection !== undefined) {
@@ -82,7 +82,10 @@ export class CallAttempts implements AttemptObserver {
     this.#toolNanos += plan.tools.nanos;
   }
 
-  /** Another attempt may cost as much as the one that is charged: the hold must cover both, within what the client allows. */
+  /**
+   * Increases the hold for another attempt, because the failed one may be charged too. Returns false if that is denied, or if it
+   * exceeds the client's maximum cost.
+   */
   async coverAnother(): Promise<boolean> {
     const { plan, admitted, caller } = this.#given;
     const outputTokens = outputCap(plan, admitted);

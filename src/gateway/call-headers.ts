@@ -1,4 +1,4 @@
-/** The headers of a response: those of the provider, and what Purser says about the call. */
+/** The headers of a response: those of the provider, and those that Purser adds about the call. */
 import { formatUsd } from '../kernel/money.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import type { ProviderResponse } from './forward/provider-client.ts';
@@ -25,7 +25,7 @@ export function callHeaders(
   return returned;
 }
 
-/** Names of models may contain any character, and headers may not. */
+/** Encodes text for a header, because names of models may contain any character. */
 function headerText(text: string): string {
   return text.replaceAll(/[^!-$&-~]/gu, encodeURIComponent);
 }

@@ -1,15 +1,15 @@
-/** Finds the price that is held for a call: its connections may be at hosts with different prices, and any of them may serve it. */
+/** Finds the price to hold for a call. Its connections may be at hosts with different prices, and any of them may serve it. */
 import type { Connection } from '../capabilities/integration/connections/index.ts';
 import { mostExpensive, type PriceInForce } from '../capabilities/spend/models/index.ts';
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
 import type { CalledAt } from '../kernel/model-hosts.ts';
 
 export interface CallPrice {
-  /** The most expensive price. */
+  /** The most expensive of the prices. */
   readonly price: PriceInForce;
-  /** Where the model has this price. */
+  /** The place with this price. */
   readonly calledAt: CalledAt;
-  /** The connections at which the model has a price, in their order. */
+  /** The connections at which the model has a price, in their original order. */
   readonly candidates: readonly Connection[];
 }
 
@@ -17,11 +17,11 @@ export interface PricedModel {
   readonly orgId: string;
   readonly model: string;
   readonly nowMs: number;
-  /** The provider in the price list, for connections of which nothing is known. */
+  /** The provider in the price list, for connections whose provider is unknown. */
   readonly listedProvider: string | null;
 }
 
-/** Returns undefined if the model has no price at any of the connections. */
+/** Returns the price; undefined if the model has none at any connection. */
 export async function findCallPrice(
   prices: Pick<CallPrices, 'findForCall'>,
   candidates: readonly Connection[],
@@ -47,7 +47,10 @@ export async function findCallPrice(
       };
 }
 
-/** Where a connection calls models. The URL of any provider says nothing: the price list does, or the name that the admin gave it. */
+/**
+ * Returns the place at which a connection calls models. A generic URL does not identify the provider. In that case the price list
+ * does, or the name that the admin gave the connection.
+ */
 export function placeOf({ calledAt, name }: Connection, listedProvider: string | null): CalledAt {
   return calledAt.provider == null ? { ...calledAt, provider: listedProvider ?? name } : calledAt;
 }

@@ -1,4 +1,4 @@
-/** The calls that this process forwards at the moment. */
+/** The API of the calls that this process is forwarding. */
 import { type Static, Type } from 'typebox';
 import { formatUsd } from '../kernel/money.ts';
 import { allFormats } from '../kernel/providers/formats.ts';

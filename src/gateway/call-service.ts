@@ -1,4 +1,4 @@
-/** The service that a call requests: it selects the rates of the price, and may be charged besides tokens. */
+/** The service that a call requests. It selects the rates of the price, and may be charged in addition to tokens. */
 import { noOtherCharges, type OtherCharges, type Rates, worstCaseCost } from '../kernel/prices.ts';
 import type { CallFormat, RequestFormat } from '../kernel/providers/call-format.ts';
 import { type RequestedService, usualService } from '../kernel/providers/requested-service.ts';
@@ -9,18 +9,18 @@ import type { CallTools } from './call-tools.ts';
 import type { ParsedCall } from './parse-call.ts';
 
 export interface CallService {
-  /** The highest rates that the call may be charged. */
+  /** The highest rates that may apply to the call. */
   readonly rates: Rates;
   readonly others: OtherCharges;
-  /** The part of them that the run does not state: tools without a price, and predicted output. */
+  /** The part of `others` that the run does not state: tools without a price, and predicted output. */
   readonly nanos: bigint;
-  /** Fields of the run that select these rates. */
+  /** Fields of the run that select the rates. */
   readonly stated: RequestedService;
-  /** True if the provider may charge the input as written to a cache. */
+  /** True if the provider may charge the input as a cache write. */
   readonly cachesInput: boolean;
-  /** Searches that the model makes in any case. */
+  /** Searches that the model always makes. */
   readonly searches: ServerTools;
-  /** Fields of the run that are charged besides, at most. */
+  /** Maxima of the fields of the run that are charged in addition. */
   readonly charged: {
     readonly cache_write_1h_tokens?: number;
     readonly units?: ServerTools;
@@ -32,11 +32,11 @@ export interface ServiceRules {
   readonly inputTokens: number;
   readonly tools: CallTools;
   readonly predictedTokens: number;
-  /** The region of the connection; undefined: not known. */
+  /** Region of the connection; undefined if it is unknown. */
   readonly region?: string | undefined;
 }
 
-/** `1h` as a text of JSON, which may escape any character. */
+/** Spellings of `1h` in JSON text, which may escape any character. */
 const oneHour = ['"1h"', '"\\u0031h"', '"1\\u0068"', '"\\u0031\\u0068"'].map((text) => Buffer.from(text));
 const cacheControl = ['"cache_control"', '\\u'].map((text) => Buffer.from(text));
 const noCharges: CallService['charged'] = {};
@@ -100,8 +100,8 @@ function chargesOf(
 }
 
 /**
- * A provider may serve a call in the usual tier although a cheaper one was requested, or not know tiers at all. So a cheaper tier
- * counts only if the response reports it.
+ * Returns the rates to hold. A provider may serve a call in the usual tier although a cheaper one was requested, or may not know
+ * tiers. So a cheaper tier only counts if the response reports it.
  */
 function ratesOf(price: Tariff, requested: RequestedService, inputTokens: number) {
   const { region } = requested;
@@ -116,13 +116,13 @@ function ratesOf(price: Tariff, requested: RequestedService, inputTokens: number
   return isCheaper(rates, usualRates) ? { rates: usualRates, stated: usual } : { rates, stated };
 }
 
-/** Tiers that no provider serves at more than its usual rates. */
+/** Tiers that no provider charges above its usual rates. */
 const usualTiers = new Set(['default', 'standard', 'standard_only', 'flex', 'batch', 'scale', 'on_demand']);
 
-/** Returns the tier to hold: for `auto`, and for a tier that the price does not know, the most expensive one that it has. */
+/** Returns the tier to hold. For `auto`, and for a tier that the price does not have, it is the most expensive one of the price. */
 function tierToHold(price: Tariff, requested: RequestedService, inputTokens: number): string | undefined {
   const { service_tier: tier } = requested;
-  // The fast mode of Anthropic is served on request only.
+  // Left out for `auto`, because Anthropic's fast mode is only served on request.
   const tiers = price.modifiers
     .flatMap(({ when }) => when.tier ?? [])
     .filter((one) => one !== 'fast' || tier !== 'auto');

@@ -1,4 +1,4 @@
-/** The settlement of a call: what its outcome is charged, and what the settlement says. */
+/** The settlement of a call: the charges for its outcome, and the line that is stored. */
 import { performance } from 'node:perf_hooks';
 import type { Connection } from '../capabilities/integration/connections/index.ts';
 import { formatUsd } from '../kernel/money.ts';
@@ -14,11 +14,11 @@ import type { Settlement } from './settle/settlement.ts';
 
 export interface CallCharges {
   readonly settled: SettledUsage;
-  /** The cost of tools that the price does not have. */
+  /** Cost of tools that have no rate in the price. */
   readonly toolNanos: bigint;
 }
 
-/** `heldTokens`: the output that the hold covers now, if it grows. */
+/** Returns the charges for an outcome. `heldTokens` is the output that a growing hold covers now. */
 export function chargesOf(
   { plan, admitted }: AdmittedRequest,
   outcome: CallOutcome,
@@ -51,7 +51,7 @@ export function settlementOf(
   responseId: string | undefined,
 ): Settlement {
   const served = placeOf(connection, plan.listedProvider);
-  // One price applies to all attempts: the most expensive one, unless they were made at the same place.
+  // One price applies to all attempts: that of their place if it is the same for all, otherwise the most expensive one.
   const isOnePlace = charged.every((one) => isSamePlace(placeOf(one, plan.listedProvider), served));
   const calledAt = isOnePlace ? served : plan.pricedAt;
   const { fields, attempts, isFree, marks } = settled;
@@ -73,12 +73,12 @@ export function settlementOf(
       status: outcome.status,
       ...plan.service.stated,
       ...(calledAt.region != null && { region: calledAt.region }),
-      // Stated with the hold, so that it must not be left out here.
+      // Set explicitly, because the held run stated this field.
       ...(plan.service.charged.cache_write_1h_tokens !== undefined && { cache_write_1h_tokens: 0 }),
       ...fields,
       ...(servedModel !== undefined && { served_model: servedModel }),
       ...(attempts !== undefined && { attempts }),
-      // Zero tokens would be taken for missing usage, and posted at the held amount.
+      // Zero tokens would count as missing usage, so the held amount would be posted.
       ...(isFree && { cost_usd: '0' }),
       latency_ms: Math.max(0, Math.round(performance.now() - startedMs)),
     },

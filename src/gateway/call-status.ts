@@ -1,4 +1,4 @@
-/** The status of a call in progress, as the list of calls shows it. It has no content. */
+/** The status of a call in progress for the list of calls. It contains no content. */
 import { worstCaseOutputCost } from '../kernel/prices.ts';
 import type { StreamUsage } from '../kernel/providers/stream-usage.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
@@ -23,20 +23,20 @@ export interface CallStatus {
   readonly attempts: number;
   readonly state: CallState;
   readonly heldNanos: bigint;
-  /** An upper bound, as it was held. */
+  /** Input tokens: the upper bound that was held. */
   readonly inputTokens: number;
   readonly maxOutputTokens: number;
   /** Upper bound of the output tokens that were received so far. */
   readonly outputBound: number;
-  /** The number that the provider has reported; null until it reports one. */
+  /** Output tokens that the provider has reported; null until it reports them. */
   readonly outputTokens: number | null;
 }
 
 /** The state of the call since its admission. */
 export interface CallProgress extends Pick<CallStatus, 'state' | 'connection' | 'attempts'> {
-  /** The output that the hold covers now, if it grows. */
+  /** Output tokens that a growing hold covers now. */
   readonly heldTokens: number | undefined;
-  /** Undefined before a response is streamed. */
+  /** Usage of the streamed response; undefined before it starts. */
   readonly usage: StreamUsage | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The streamed response of a call: relayed to the client, read for its usage, and settled at its end. */
+/** The streamed response of a call. It is relayed to the client, read for its usage, and settled at its end. */
 import type { CallOutcome } from '../kernel/providers/call-end.ts';
 import type { StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
@@ -16,10 +16,10 @@ import { bytesOf } from './usage/output-bound.ts';
 
 /** Time to read the rest of a response after its client has left. */
 const drainMs = 30_000;
-/** A stream may be silent for as long as its connection allows, and a little longer. */
+/** Additional time of silence on the client's connection, beyond that of the provider's. */
 const silenceMarginMs = 30_000;
 
-/** The call that is streamed: it takes a place among the drains, and is settled at the end. */
+/** The call of the stream. It occupies a place while the stream is drained, and is settled at the end. */
 export interface StreamedCall {
   settle(outcome: CallOutcome): Promise<unknown>;
   chargesOf(outcome: CallOutcome): CallCharges;
@@ -56,14 +56,14 @@ export function streamCall(
     totalMs: timeouts.totalMs,
     drainMs,
     mayDrain: () => plan.settings.onAbort === 'drain' && drains.tryTake(call),
-    // Output that has ended needs no larger hold: its usage follows.
+    // The hold need not grow once the output has ended, because only the usage follows.
     ...(coverage !== undefined && { cover: () => (open.isOutputEnded ? undefined : coverage.cover()) }),
     endingOf: (end, isBehind) =>
       redaction.text(endingOf(end, open, () => call.chargesOf(outcomeOf(end, isBehind)).settled.usage)),
     onEnd: async (end, isBehind) => {
       metrics.streamClosed();
       drains.release(call);
-      // The last tokens of other streams come first: many streams may end together.
+      // Waits for a turn while other streams are open, because many streams may end together and delay the tokens of others.
       const turn = metrics.hasStreams() ? turns.next() : undefined;
       if (turn !== undefined) {
         await turn;
@@ -77,6 +77,6 @@ export function streamCall(
     body: relay.body,
     silentMsMax: timeouts.idleMs + silenceMarginMs,
   };
-  // The held tokens are undefined if the hold does not grow.
+  // `heldTokens` is undefined if the hold does not grow.
   return { reply, relay, usage, heldTokens: coverage?.heldTokens };
 }

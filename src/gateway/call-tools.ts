@@ -1,6 +1,6 @@
 /**
- * The tools of a call that the provider runs: what they may cost, which is held, and what their calls are charged. A tool without a price is
- * refused unless the org has set the most that a call of one may cost.
+ * Provider-run tools of a call: their maximum cost, which is held, and the charges for their calls. A tool without a price is
+ * refused unless the org has set the maximum cost of a call of such a tool.
  */
 import {
   type Connection,
@@ -18,25 +18,25 @@ import { GatewayError } from './errors/gateway-error.ts';
 import type { ParsedCall } from './parse-call.ts';
 
 export interface CallTools {
-  /** The most calls of tools with a price, by unit. */
+  /** Maximum number of calls of tools with a price, by unit. */
   readonly units: ServerTools;
-  /** The calls that are held, by unit. With one maximum for all tools, they are those of the most expensive one. */
+  /** Number of held calls by unit. If all tools share one maximum, the most expensive tool has all of them. */
   readonly callsMax: ServerTools;
   /** Units of all tools that the request offers. */
   readonly offered: ReadonlySet<string>;
-  /** The most that tools without a price may cost. */
+  /** Maximum cost of tools without a price. */
   readonly nanos: bigint;
-  /** The cost of a call of a tool without a price; undefined if the org allows none. */
+  /** Cost of a call of a tool without a price; undefined if the org allows no such tools. */
   readonly callNanos: bigint | undefined;
-  /** Units of which only the tokens are charged. */
+  /** Units that are charged by tokens only. */
   readonly tokensOnly: ReadonlySet<string>;
-  /** Maximum number of times that the provider reads the whole input: once, and again after each call of a tool. */
+  /** Maximum number of times that the provider reads the whole input: once, and once more after each tool call. */
   readonly rounds: number;
-  /** The maximum to write into the body; undefined: it stays as it is. */
+  /** Maximum number of tool calls to write into the body; undefined if the body stays unchanged. */
   readonly bodyMax: number | undefined;
-  /** False if the response does not show the calls. */
+  /** False if the response does not show tool calls. */
   readonly isVisible: boolean;
-  /** The price of the advisor's model. */
+  /** Price of the advisor's model. */
   readonly advisor: Tariff | undefined;
 }
 
@@ -61,9 +61,9 @@ export function withoutTools({ body }: ParsedCall): CallTools {
   return requestsCompaction(body) ? compacting : noCallTools;
 }
 
-/** More calls in one response are refused: their bound would mean nothing. */
+/** Maximum number of tool calls that can be held in one response. More are refused, because their bound would be too high to be useful. */
 const callsLimit = 1_000;
-/** The maximum output of an advisor whose tool sets none. */
+/** Maximum output of an advisor, if its tool does not set one. */
 const advisorOutputTokens = 16_384;
 
 export interface ToolRules {
@@ -71,16 +71,16 @@ export interface ToolRules {
   readonly model: string;
   readonly settings: GatewaySettings;
   readonly candidates: readonly Connection[];
-  /** The input that one pass of the model may have. */
+  /** Maximum input of one pass of the model. */
   readonly inputTokens: number;
-  /** Returns the price of the model of an advisor. */
+  /** Returns the price of an advisor's model. */
   priceOf(model: string): Promise<Tariff | undefined>;
 }
 
 interface Priced {
   readonly tool: OfferedTool;
   readonly calls: number;
-  /** The price of one call. */
+  /** Price of one call. */
   readonly nanos: bigint;
   readonly isUnit: boolean;
 }
@@ -107,7 +107,7 @@ export async function planTools(
   let calls = 0;
   for (const tool of offered) {
     if (tool.isLarge) {
-      // The price of a container is that of the usual size.
+      // Containers of other sizes are refused, because the price is that of the usual size.
       throw new GatewayError(
         400,
         'invalid_value',
@@ -115,7 +115,7 @@ export async function planTools(
         { field: 'memory_limit' },
       );
     }
-    // The maximum in the body may be larger than that of the settings, and is the one that the provider applies.
+    // The maximum in the body takes precedence over that of the settings, because the provider applies it.
     const usual = bodyMax ?? (isOneSearch(tool, format, model) ? 1 : settings.maxToolCalls);
     const own = callsOf(tool, format, usual);
     calls += own;
@@ -141,12 +141,12 @@ export async function planTools(
   };
 }
 
-/** Providers of other formats may obey a maximum in the tool, or not know it. */
+/** Returns the maximum number of calls of one tool. In formats without a maximum per tool, the provider may obey such a member or not. */
 function callsOf({ callsMax }: OfferedTool, { limitsEach }: ToolFormat, usual: number): number {
   return limitsEach ? (callsMax ?? usual) : Math.max(callsMax ?? 0, usual);
 }
 
-/** A model that searches by itself searches once. */
+/** Returns true for a search by a model that always makes exactly one. */
 function isOneSearch({ unit }: OfferedTool, { searchesOf }: ToolFormat, model: string): boolean {
   return unit === 'web_search' && 'web_search' in searchesOf(model);
 }
@@ -182,7 +182,7 @@ function priceOfTool(
 
 const usualTerms = { tier: null, region: null };
 
-/** Returns what is held. With a maximum for all tools together, the most expensive one may have all of the calls. */
+/** Returns the amounts to hold. If all tools share one maximum, the most expensive tool may make all calls. */
 function held(priced: readonly Priced[], total: number | undefined) {
   const callsMax: Record<string, number> = {};
   const units: Record<string, number> = {};
@@ -204,23 +204,24 @@ function held(priced: readonly Priced[], total: number | undefined) {
 }
 
 export interface ToolCharges {
-  /** The units of the run, as its price counts them. */
+  /** Units of the run, under the names in its price. */
   readonly units: ServerTools;
-  /** The cost of tools that the price does not have. */
+  /** Cost of tools that have no rate in the price. */
   readonly nanos: bigint;
 }
 
-/** Calls of these may be those of the client, unless the request offers the tool of the provider. */
+/** Tools that the client may run as well. They are the provider's only if the request offers them as such. */
 const eitherSide = new Set(['shell', 'tool_search']);
 
-/** Returns what the calls of tools are charged: those that were seen or reported, or the most that were held if these are not all. */
+/** Returns the charges for tool calls: for the calls that were seen or reported, or for the held maximum if that may not be all of them. */
 export function toolChargesOf(
   price: Tariff,
   tools: CallTools,
   { toolCalls = noUnits, isFinal, isAccepted }: CallOutcome,
   { serverTools, advisors, statedNanos }: CallUsage,
 ): ToolCharges {
-  // A call that the provider has not run, such as one after the most searches, is shown and not reported.
+  // The report takes precedence over the shown calls. A call that the provider did not run, such as one beyond the maximum of
+  // searches, is shown but not reported.
   const seen = isFinal ? { ...toolCalls, ...serverTools } : mostCalls(serverTools, toolCalls);
   if (statedNanos !== null) {
     return { units: serverTools, nanos: 0n };
@@ -238,7 +239,7 @@ export function toolChargesOf(
     } else if (unit === 'advisor' && tools.advisor !== undefined) {
       nanos = isAll ? nanos : tools.nanos;
     } else if (tools.callNanos === undefined) {
-      // A unit without a price: the held amount is posted.
+      // For a unit without a price, the held amount is posted.
       units[unit] = count;
     } else {
       nanos += tools.callNanos * BigInt(count);
@@ -247,7 +248,7 @@ export function toolChargesOf(
   return { units, nanos };
 }
 
-/** Returns the additional cost of advisors: their tokens are charged already, at the rates of the model of the call. */
+/** Returns the additional cost of advisors. Their tokens are already charged at the rates of the called model. */
 function advisorCost(price: Tariff, advisor: Tariff, usages: readonly AdvisorUsage[]): bigint {
   let nanos = 0n;
   for (const usage of usages) {

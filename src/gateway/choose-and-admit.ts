@@ -1,4 +1,4 @@
-/** Chooses the model of a call and admits it: the requested model, the best one, or the next cheaper one that fits. */
+/** Chooses the model of a call and admits the call: with the requested model, the best one, or the next cheaper one that fits. */
 import { ApiError } from '../contract/api-error.ts';
 import { inFlightTokens } from '../kernel/providers/call-end.ts';
 import { estimatedInputTokens } from '../kernel/providers/estimate-input.ts';
@@ -21,7 +21,7 @@ import {
 import { explained, isDeniedByAmount, unseenInputCode } from './unseen-input.ts';
 import type { OutputHistory } from './usage/output-history.ts';
 
-/** The model name that leaves the choice to the routing policy of the org. */
+/** Model name with which the org's routing policy chooses the model. */
 export const autoModel = 'purser/auto';
 
 export interface RoutedCall {
@@ -34,7 +34,7 @@ export interface RoutedCall {
 
 export interface ChooseDependencies extends CallPlanDependencies, AdmitDependencies {
   readonly outputs: OutputHistory;
-  /** Returns the models of the routing policy that may be used for this call, the best first. Throws if there is none. */
+  /** Returns the models of the routing policy that this call may use, best first. Throws if there are none. */
   rankModels(request: RoutedCall): Promise<readonly string[]>;
 }
 
@@ -90,7 +90,10 @@ async function admitPlan(
   }
 }
 
-/** Returns the output to hold at first: the expected one, and what may be on its way when the stream is ended; or all of it. */
+/**
+ * Returns the output to hold at first. It is the whole output, or the expected output plus the tokens that may be in flight when
+ * the stream is ended.
+ */
 export function outputToHold(
   { outputs }: ChooseDependencies,
   { tenantId, keyId }: Caller,
@@ -117,7 +120,10 @@ async function admitBest(deps: ChooseDependencies, request: ChooseRequest): Prom
   return admitPlan(deps, request, best, best.onLimit !== 'refuse');
 }
 
-/** Tries the models that cost less than the denied one, the most expensive first; all of them if it was denied before it was planned. */
+/**
+ * Tries models that cost less than the denied one, most expensive first. If the call was denied before it was planned, all models
+ * are tried.
+ */
 async function admitCheaper(
   deps: ChooseDependencies,
   request: ChooseRequest,
@@ -128,7 +134,7 @@ async function admitCheaper(
     models = await rank(deps, request, request.call.model);
   } catch (error) {
     if (error instanceof ApiError && error.status < 500) {
-      // The org has no routing policy, or none of its models may be used.
+      // The org has no routing policy, or the call may not use any of its models.
       return undefined;
     }
     throw error;
@@ -166,7 +172,10 @@ async function rank(
   return rankModels({ caller, now, inputTokens, maxOutputTokens, attribution });
 }
 
-/** Returns the plans of the models that a connection serves, in the given order; and the denial, if one may cost too much. */
+/**
+ * Returns the plans of the models that a connection serves, in the given order. Also returns the denial of the first model that may
+ * cost too much.
+ */
 async function plansOf(deps: ChooseDependencies, request: ChooseRequest, models: readonly string[]) {
   const plans: CallPlan[] = [];
   let tooExpensive: GatewayError | undefined;
@@ -174,7 +183,7 @@ async function plansOf(deps: ChooseDependencies, request: ChooseRequest, models:
     try {
       plans.push(await planCall(deps, request, model));
     } catch (error) {
-      // Input that the org refuses is refused for every model.
+      // If the org refuses the input, it does so for every model.
       if (!(error instanceof GatewayError) || error.code === unseenInputCode) {
         throw error;
       }
@@ -192,7 +201,7 @@ function compare(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** True for denials that a cheaper call may pass. */
+/** Returns true for denials that a cheaper call might pass. */
 function isDeniedByLimit(error: unknown): boolean {
   return error instanceof GatewayError ? error.code === maxCostExceeded : isDeniedByAmount(error);
 }

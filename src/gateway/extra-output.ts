@@ -1,4 +1,4 @@
-/** Output that a provider may charge besides the maximum of a request: predicted text, summaries of the context, and reasoning. */
+/** Output that a provider may charge beyond the maximum of the request: predicted text, summaries of the context, and reasoning. */
 import type { Fields } from '../kernel/providers/fields.ts';
 import { requestsCompaction } from '../kernel/providers/offered-tools.ts';
 import { cachedTextScore } from './body/score-cache.ts';
@@ -7,9 +7,9 @@ import type { ParsedCall } from './parse-call.ts';
 export interface ExtraOutputRules {
   /** Tokens per point of the text score. */
   readonly ratio: number;
-  /** The most that the model writes at once. */
+  /** Maximum output of the model in one pass. */
   readonly modelMax: number;
-  /** True if any provider may be called: some have a budget of reasoning besides the maximum. */
+  /** True if the provider is unknown. Some providers have a reasoning budget in addition to the maximum. */
   readonly isAnyProvider: boolean;
 }
 
@@ -28,7 +28,10 @@ function predictedTokensOf({ prediction }: Fields, ratio: number): number {
   return Math.min(bytes, Math.max(Math.ceil(score * ratio), floor));
 }
 
-/** SiliconFlow and Alibaba limit the answer by `max_tokens`, and the reasoning before it by this budget alone. */
+/**
+ * Returns the maximum reasoning outside of `max_tokens`. SiliconFlow and Alibaba limit only the answer by `max_tokens`, and the
+ * reasoning before it by this budget.
+ */
 function separateReasoning({ thinking_budget: budget, enable_thinking: isEnabled }: Fields, most: number) {
   if (budget == null) {
     return isEnabled == null || isEnabled === false ? 0 : most;

@@ -1,4 +1,4 @@
-/** Forwards calls that providers do not charge for: counting tokens, and stored responses. They take no hold. */
+/** Forwards calls that providers do not charge for: token counting and stored responses. They take no hold. */
 import { Readable } from 'node:stream';
 import type { Connection } from '../capabilities/integration/connections/index.ts';
 import { workMemoryOf } from '../platform/http/message/body-memory.ts';
@@ -84,8 +84,8 @@ async function forward(
 }
 
 /**
- * The connection that stored a response is not known: each is tried until one has it. If none has, the failure of one that could not say
- * counts more than that others do not know it.
+ * Finds a stored response. Its connection is unknown, so each one is tried. If none has it, an unclear failure of one connection
+ * takes precedence over the "not found" of others.
  */
 async function findStored(
   context: GatewayContext,

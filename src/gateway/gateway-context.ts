@@ -20,12 +20,12 @@ export interface GatewayContext {
   readonly metrics: GatewayMetrics;
   readonly inProgress: Set<OngoingCall>;
   readonly drains: Drains;
-  /** Maximum size of a response that is not streamed. */
+  /** Maximum size of responses that are not streamed. */
   readonly responseBytesMax: number;
   readonly coverage: HoldCoverage;
-  /** Turns of calls that start or end while others stream. */
+  /** Spreads calls that start or end while others are streaming. */
   readonly turns: Turns;
-  /** Work on large bodies. */
+  /** Runs work on large bodies in slices. */
   readonly work: SlicedWork;
   readonly increaseHold: IncreaseCallHold;
   readonly storedResponses: StoredResponses;
@@ -34,13 +34,13 @@ export interface GatewayContext {
 /** A call in progress. */
 export interface OngoingCall {
   status(): CallStatus;
-  /** Ends the call now, because the process stops. Resolves once it is settled or on disk. */
+  /** Ends the call when the process stops. Resolves once it is settled or its settlement is on disk. */
   cut(): Promise<void>;
-  /** Resolves once the call is settled or on disk. */
+  /** Resolves once the call is settled or its settlement is on disk. */
   settled(): Promise<void>;
 }
 
-/** Places for responses that are read to their end after their client has left. */
+/** Places for responses that are read to the end after their client has left. */
 export class Drains {
   readonly #max: number;
   readonly #holders = new Set<object>();
@@ -70,7 +70,7 @@ export class Drains {
     this.#holders.delete(holder);
   }
 
-  /** From now on nothing is drained: the process stops. */
+  /** Closes all places when the process stops: no further response is drained. */
   close(): void {
     this.#isClosed = true;
   }

@@ -1,4 +1,4 @@
-/** Metrics of the gateway on `/metrics`. No label comes from the content or the headers of a request. */
+/** Metrics of the gateway on `/metrics`. Labels never come from the content or the headers of a request. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 export interface GatewayMetrics {
@@ -74,10 +74,10 @@ export function createGatewayMetrics(): GatewayMetrics {
   };
 }
 
-/** Counts as plain numbers that are read on each scrape: a counter of the library hashes its labels for each call. */
+/** Counts with labels as plain numbers, which are read on each scrape. A counter of the library would hash its labels for each call. */
 class LabeledCounts {
   readonly #labelNames: readonly string[];
-  /** By the values of the labels, which have no spaces, in their order. */
+  /** Counts by label values in order, joined by spaces. Label values have no spaces. */
   readonly #counts = new Map<string, number>();
 
   constructor(labelNames: readonly string[]) {

@@ -1,6 +1,6 @@
 /**
- * The gateway: an OpenAI- and Anthropic-compatible reverse proxy whose holds are those of the ledger. It is a client of the
- * ledger like any other: calls are admitted as runs in progress.
+ * The gateway: an OpenAI- and Anthropic-compatible reverse proxy. It uses the ledger like any other client: calls are admitted as
+ * runs in progress.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -47,11 +47,11 @@ export interface GatewayDependencies
   extends Omit<ChooseDependencies, 'ratios' | 'outputs' | 'settlements' | 'abandoned'>,
     IdentifyRawDependencies {
   readonly increaseHold: IncreaseCallHold;
-  /** The counts that were learned from earlier calls, of any process. */
+  /** Counts learned from earlier calls of all processes. */
   readonly learned: CountsStore;
   readonly clock: Clock;
   readonly log: Log;
-  /** Directory of the settlements that wait for the ledger. */
+  /** Directory of settlements that wait for the ledger. */
   readonly directory: string;
   /** Time in which settlements are collected for one transaction. */
   readonly collectMs: number;
@@ -61,7 +61,7 @@ export interface GatewayDependencies
     readonly callsMax: number;
     readonly drainsMax: number;
   };
-  /** Called for a call that a check has denied. */
+  /** Called for each call that a check has denied. */
   recordDenial(denied: DeniedCall): void;
 }
 
@@ -69,7 +69,7 @@ export interface DeniedCall {
   readonly error: ApiError;
   readonly caller: Caller;
   readonly traceId: string;
-  /** Attribution and model, as far as they were read. */
+  /** The attribution and the model that were read before the denial. */
   readonly body: object;
 }
 
@@ -77,20 +77,20 @@ export interface Gateway {
   readonly endpoints: readonly RawEndpoint[];
   readonly jobs: readonly Job[];
   register(registry: Registry): void;
-  /** Posts the calls of an org that have ended and are not posted yet; undefined if there are none. */
+  /** Posts the ended calls of an org that are not posted yet. Returns undefined if there are none. */
   postPending(orgId: string): Promise<unknown> | undefined;
-  /** The calls of all orgs that this process forwards. */
+  /** Returns the calls of all orgs that this process is forwarding. */
   callsInProgress(): readonly CallStatus[];
-  /** Ends the calls in progress, in their format, and settles them, because the process stops. */
+  /** Ends the calls in progress when the process stops: properly in their format, and with a settlement. */
   cut(): Promise<void>;
   /**
-   * Waits for responses that are read after their client has left, at most this long, then ends and settles what is still in
-   * progress. Called after the last response, while the database is still open.
+   * Waits up to this long for responses that are read after their client has left, then ends and settles the calls that are still
+   * in progress. Must be called after the last response, while the database is open.
    */
   finish(waitMs: number): Promise<void>;
 }
 
-/** Calls that start or end in one turn of the event loop while others stream: a few milliseconds of work. */
+/** Number of calls that may start or end in one turn of the event loop while others are streaming. They take a few milliseconds. */
 const callsPerTurn = 8;
 
 export function createGateway(deps: GatewayDependencies): Gateway {
@@ -141,7 +141,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
       };
     }
     if (request.headers.upgrade?.toLowerCase() === 'websocket') {
-      // Codex then uses HTTP at once; after other statuses it repeats the upgrade for seconds.
+      // With this status Codex falls back to HTTP immediately. After other statuses it repeats the upgrade for seconds.
       throw new GatewayError(
         426,
         'websocket_not_supported',
@@ -174,7 +174,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     const release = takePlace();
     const memory = new CallMemory(workMemoryOf(caller.tenantId));
     try {
-      // A function of its own, so that nothing of the body is kept while the call is in progress.
+      // A separate function, so that nothing references the body while the call is in progress.
       return await forwardCall(context, await admitRequest({ request, operation, caller, release, memory }));
     } catch (error) {
       release();
@@ -204,7 +204,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
       const reading = context.work.run(orgId, readCall(format, body, memory, operation.deployment));
       const call = reading instanceof Promise ? await reading : reading;
       subject = { model: call.model, ...headers.attribution };
-      // Providers may know this member in every format.
+      // Checked in every format, because providers may know this member in all of them.
       if (call.body.previous_response_id != null) {
         await storedResponses.requireOwnPrevious(caller, call.body);
       }
@@ -241,7 +241,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     }
   }
 
-  /** Returns a function that frees the place, which may be called twice. */
+  /** Takes a place for a call. Returns a function that frees it and can be called twice. */
   function takePlace(): () => void {
     if (places >= limits.callsMax) {
       throw new GatewayError(503, 'overloaded', 'Too many calls are in progress. Please try again.');

@@ -1,6 +1,6 @@
 /**
- * Keeps the hold of a stream ahead of its output (`hold: expected`): the hold starts with the expected output and is increased
- * before more than it covers is passed on.
+ * Keeps the hold of a stream ahead of its output (`hold: expected`). The hold starts with the expected output, and is increased
+ * before more output than it covers is sent to the client.
  */
 
 import { inFlightTokens } from '../kernel/providers/call-end.ts';
@@ -15,13 +15,16 @@ export interface CoveredCall {
 }
 
 export interface StreamCoverage {
-  /** Called after each chunk. Returns undefined if the output is covered, else a promise of whether it could be covered. */
+  /**
+   * Called after each chunk. Returns undefined if the output is covered. Otherwise returns a promise that resolves to false if it
+   * cannot be covered.
+   */
   readonly cover: () => Promise<boolean> | undefined;
-  /** The output that the hold covers now. */
+  /** Returns the output that the hold covers now. */
   heldTokens(): number;
 }
 
-/** Returns undefined if the hold covers the whole output already. */
+/** Starts to cover a stream. Returns undefined if the hold covers the whole output already. */
 export type HoldCoverage = (call: CoveredCall, usage: StreamUsage) => StreamCoverage | undefined;
 
 /** Increases a hold. Returns false if a limit denies it or the ledger is unavailable. */
@@ -31,11 +34,11 @@ export type IncreaseCallHold = (
   by: { readonly output_tokens: number } | { readonly cost_usd: string; readonly tokens: number },
 ) => Promise<boolean>;
 
-/** The hold is increased when less than this share of it is left, so that the stream rarely waits for it. */
+/** The hold is increased when less than this part of it is left, so that the stream rarely waits for it. */
 const aheadShare = 0.25;
 const stepTokensMin = 1_024;
 const stepTokensLeast = 64;
-/** An increase that a limit denies is tried again with this share of it. */
+/** After a denied increase, the next attempt is for this part of it. */
 const smallerShare = 0.25;
 
 export function createHoldCoverage(increase: IncreaseCallHold): HoldCoverage {
@@ -45,10 +48,10 @@ export function createHoldCoverage(increase: IncreaseCallHold): HoldCoverage {
     }
     let held = admitted.maxOutputTokens;
     let inFlight: Promise<boolean> | undefined;
-    /** True once not even the smallest increase was possible: no more is requested ahead of the output. */
+    /** True once even the smallest increase was denied. No more is then requested in advance. */
     let isExhausted = false;
 
-    /** Doubles the hold, or increases it by less if a limit denies that. */
+    /** Doubles the hold. If a limit denies that, increases it by less. */
     async function grow(): Promise<boolean> {
       const most = Math.min(plan.maxOutputTokens - held, Math.max(stepTokensMin, held));
       const least = Math.min(most, Math.max(stepTokensLeast, neededTokens(usage, plan) - held));
@@ -62,7 +65,7 @@ export function createHoldCoverage(increase: IncreaseCallHold): HoldCoverage {
       return isIncreased;
     }
 
-    /** Increases until the output is covered. */
+    /** Increases the hold until the output is covered. */
     async function growToCover(): Promise<boolean> {
       while (neededTokens(usage, plan) > held) {
         inFlight ??= grow();
@@ -89,29 +92,29 @@ export function createHoldCoverage(increase: IncreaseCallHold): HoldCoverage {
   };
 }
 
-/** Returns the next smaller step, the least one last, and 0 after it. */
+/** Returns the next smaller step. The smallest step is the last one, followed by 0. */
 function smallerStep(step: number, least: number): number {
   return step === least ? 0 : Math.max(least, Math.floor(step * smallerShare));
 }
 
-/** True if the first hold covers the whole output, or is not increased. */
+/** Returns true if the first hold covers the whole output or never grows. */
 export function coversOutput(plan: CallPlan, { runId, maxOutputTokens }: AdmittedCall): boolean {
   return runId === null || maxOutputTokens >= plan.maxOutputTokens || !growsWithOutput(plan);
 }
 
-/** Returns the output maximum of the request: the held maximum or, if the hold grows, the planned maximum. */
+/** Returns the output maximum of the request: the held maximum, or the planned one if the hold grows. */
 export function outputCap(plan: CallPlan, admitted: AdmittedCall): number {
   return growsWithOutput(plan) ? plan.maxOutputTokens : admitted.maxOutputTokens;
 }
 
-/** True if the hold starts with the expected output and grows. It can follow only output that is streamed and shown. */
+/** Returns true if the hold starts with the expected output and grows. That only works for output that is streamed and visible. */
 export function growsWithOutput({ settings, call, showsOutput }: CallPlan): boolean {
   return settings.hold === 'expected' && call.isStream && showsOutput;
 }
 
 /**
- * Returns the output that the hold must cover: what was received, and what is on its way, since both are charged if the stream is
- * ended. No response has more tokens than its maximum, and one that hides its reasoning may have all of them.
+ * Returns the output that the hold must cover: what was received and what is in flight, because both are charged if the stream is
+ * ended. No response has more tokens than its maximum. A response that hides its reasoning may have all of them.
  */
 function neededTokens(usage: StreamUsage, { maxOutputTokens }: CallPlan): number {
   return usage.isReasoningHidden

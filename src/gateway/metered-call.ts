@@ -1,4 +1,4 @@
-/** A call that costs money, from its body to its settlement. */
+/** A call that may be charged, from its body to its settlement. */
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import { kindOf } from '../capabilities/integration/connections/index.ts';
@@ -35,7 +35,7 @@ export async function forwardCall(
   try {
     return await call.forward();
   } catch (error) {
-    // Nothing of the response was passed on. What the provider has done is not known, so nothing is assumed to be free.
+    // Nothing of the response was sent to the client. The work of the provider is unknown, so it may be charged.
     await call.settle({ ...nothingReceived, status: 'failed', isAccepted: true });
     throw error;
   }
@@ -46,7 +46,7 @@ class CallInProgress implements OngoingCall, StreamedCall {
   readonly #given: AdmittedRequest;
   readonly #attempts: CallAttempts;
   readonly #left = new Cancellation();
-  /** Ends the request to the provider. */
+  /** Cancels the request to the provider. */
   readonly #cut = new Cancellation();
   readonly #onClose = () => this.#left.cancel();
   readonly #onHalfClose = () => {
@@ -67,7 +67,8 @@ class CallInProgress implements OngoingCall, StreamedCall {
     this.#attempts = new CallAttempts(given, context.increaseHold);
     const { socket } = given.request;
     socket.once('close', this.#onClose);
-    // Most clients that close their sending side have left. With `drain` nothing is lost by finding out at the next write.
+    // Most clients that close their sending side have left. With `drain`, this is only noticed at the next write, which loses
+    // nothing.
     if (this.#isClosing) {
       socket.once('end', this.#onHalfClose);
     }
@@ -77,7 +78,7 @@ class CallInProgress implements OngoingCall, StreamedCall {
     }
   }
 
-  /** True if the call ends once its client has left. */
+  /** True if the call must end when its client has left. */
   get #isClosing(): boolean {
     return this.#given.plan.settings.onAbort === 'close';
   }
@@ -132,12 +133,12 @@ class CallInProgress implements OngoingCall, StreamedCall {
         observer: this.#attempts,
         cut: this.#cut,
       },
-      // A client that leaves before the first byte ends the retries, and not the attempt in progress.
+      // A client that leaves before the first byte ends the retries, but not the attempt in progress.
       this.#left,
     );
-    // A response that has started is ended by those who read it.
+    // From here on, the reader of the response ends it.
     this.#left.off(cutUnanswered);
-    // Nothing is sent again.
+    // The request is not sent again, so its bytes are dropped.
     dropBytes(plan.call);
     this.#given.memory.release();
     if (result.kind === 'unreachable') {
@@ -151,12 +152,12 @@ class CallInProgress implements OngoingCall, StreamedCall {
     return this.#stream.reply;
   }
 
-  /** True if the client has left by itself. */
+  /** True if the client has left, not the process stopped. */
   get #hasLeft(): boolean {
     return this.#left.isCancelled && !this.#isStopping;
   }
 
-  /** Settles once; later calls return the same settlement. */
+  /** Settles the call once. Later calls return the same settlement. */
   settle(outcome: CallOutcome): Promise<SettledCall> {
     this.#settled ??= this.#settleNow(outcome);
     return this.#settled;
@@ -205,10 +206,11 @@ class CallInProgress implements OngoingCall, StreamedCall {
     const { isWhole } = read;
     const bytes = redaction.bytes(read.bytes);
     const text = bytes.toString('utf8');
-    // A redirect is not followed, and nothing was generated for it.
+    // A redirect is not followed and has generated nothing.
     const isAccepted = status < 300 || kindOf(connection).mayChargeFailure(response, parsed(text));
     const received = receivedOf(operation.format.response, text, plan.call.choices, bytesOf);
-    // An answer that breaks off was generated completely before, and one that is an error was lost. One without output may be generated later.
+    // An answer that breaks off was generated completely before. The answer of an error response is lost. A response without output
+    // may be generated later. Only a complete visible answer bounds the output.
     const showsAnswer =
       isWhole && plan.showsOutput && !response.isEncoded && status < 300 && received.outputBound > 0;
     const settled = await this.settle({
@@ -228,14 +230,14 @@ class CallInProgress implements OngoingCall, StreamedCall {
         : new GatewayError(502, 'response_interrupted', 'The response of the provider broke off.');
     }
     if (status === 401) {
-      // The message of the provider contains a part of the key.
+      // Replaced, because the provider's message contains a part of the key.
       throw keyRejected(connection);
     }
     const headers = callHeaders(this.#given, response, attempts);
     if (settled.costUsd !== undefined) {
       headers['x-svc-cost-usd'] = settled.costUsd;
     }
-    // Text is sent at once, without the machinery of a stream; its bytes are those of the provider if they are valid UTF-8.
+    // Valid UTF-8 is sent as text, without a stream, and has the same bytes.
     return isUtf8(bytes)
       ? { status, headers, body: text }
       : { status, headers, body: Readable.from([bytes], { objectMode: false }) };

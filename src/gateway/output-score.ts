@@ -1,9 +1,12 @@
-/** A bound of received output that is closer than its bytes, and more expensive: for streams whose hold follows what was received. */
+/**
+ * A bound of received output that is tighter than its bytes but more expensive to compute. Used for streams whose hold grows with
+ * their output.
+ */
 import { familyOf } from '../kernel/providers/model-family.ts';
 import type { OutputBound } from '../kernel/providers/stream-usage.ts';
 import { textScore } from './body/text-score.ts';
 
-/** Tokens per token of the score. Models may generate words in smaller pieces than a tokenizer would. */
+/** Generated tokens per token of the score. Models may generate words in smaller pieces than a tokenizer would. */
 const ratioOfO200k = 1.5;
 const ratioOfOthers = 2.5;
 

@@ -1,4 +1,4 @@
-/** Parses the body of a metered call: the fields that bound and select its cost. */
+/** Parses the body of a metered call: the fields that bound or select its cost. */
 import { isUtf8 } from 'node:buffer';
 import type { CallFormat, RequestFormat } from '../kernel/providers/call-format.ts';
 import { choiceFields, maxNamesOf, thinkingTokensOf } from '../kernel/providers/call-request.ts';
@@ -16,23 +16,23 @@ import { GatewayError } from './errors/gateway-error.ts';
 
 export interface ParsedCall {
   readonly format: CallFormat;
-  /** Empty once the response has begun: nothing is sent again then. */
+  /** The body as it was received. Empty once the response has begun, because the body is not sent again. */
   bytes: Buffer;
-  /** Once the call is admitted, only members of the body that are neither objects nor lists, and short. */
+  /** The parsed body. After the admission it only has members that are short and neither objects nor lists. */
   body: Fields;
   readonly model: string;
   readonly isStream: boolean;
-  /** True if the client has requested the chunk with the usage itself. */
+  /** True if the client itself has requested the chunk with the usage. */
   readonly includesUsage: boolean;
-  /** Fields of the body that limit the output. */
+  /** Fields of the body that limit its output. */
   readonly maxFields: readonly string[];
-  /** True if the only documented one has a name that compatible providers may not know. */
+  /** True if the body has only one documented maximum, and compatible providers may not know its name. */
   readonly hasNewerMaximum: boolean;
-  /** The smallest of their values; undefined if there are none. */
+  /** The smallest value of these fields; undefined if there are none. */
   readonly maxOutputTokens: number | undefined;
-  /** Number of alternative answers (`n`): each may have the maximum. */
+  /** Number of alternative answers (`n`). Each of them may have the maximum output. */
   readonly choices: number;
-  /** The output must be larger than this: the budget of extended thinking is a part of it. */
+  /** Budget of extended thinking. It is part of the output, so the maximum must be larger. */
   readonly thinkingTokens: number;
   readonly requestsReasoning: boolean;
   readonly hasTools: boolean;
@@ -41,7 +41,7 @@ export interface ParsedCall {
 const modelMax = 200;
 const choicesMax = 1_000;
 
-/** `deployment` is the model that the path names: that of the body then means nothing, as in Azure. */
+/** Parses the body. `deployment` is the model in the path. As in Azure, a model in the body is ignored then. */
 export function* parseCall(
   format: CallFormat,
   bytes: Buffer,
@@ -57,7 +57,7 @@ export function* parseCall(
   requireFlag(body, 'stream');
   requireFlag(body, 'background');
   if (body.background === true) {
-    // Such a response is created after the call, and its usage would not be seen.
+    // A background response is created after the call, so the gateway would not see its usage.
     throw invalid('background', 'is not supported by the gateway');
   }
   requireText(body, 'service_tier');
@@ -83,7 +83,7 @@ export function* parseCall(
   };
 }
 
-/** Parses a call, and scores its texts if they are many. In slices, because either may take seconds. */
+/** Parses a call, and scores its texts if the body is large. Runs in slices, because either may take seconds. */
 export function* readCall(
   ...[format, bytes, memory, deployment]: Parameters<typeof parseCall>
 ): Sliced<ParsedCall> {
@@ -97,7 +97,7 @@ export function* readCall(
 
 const noBytes = Buffer.alloc(0);
 
-/** Drops what planning needed alone. The body may be hundreds of megabytes of heap. */
+/** Drops the parts of the body that only planning needs. They may take hundreds of megabytes of heap. */
 export function dropContent(call: ParsedCall): void {
   const kept: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(call.body)) {
@@ -112,7 +112,7 @@ export function dropBytes(call: ParsedCall): void {
   call.bytes = noBytes;
 }
 
-/** The most of all fields that some provider takes for the number of answers. */
+/** Returns the largest value of all fields that some provider reads as the number of answers. */
 function choicesOf(body: Fields): number {
   let choices = 1;
   for (const name of choiceFields) {
@@ -126,7 +126,7 @@ function choicesOf(body: Fields): number {
   return choices;
 }
 
-/** Fields with models that a provider may use instead of the requested one, at their price. */
+/** Fields with models that a provider may use instead of the requested one, at other prices. */
 const otherModels = ['models', 'fallbacks'];
 
 function refuseOtherModels(body: Fields, model: string): void {
@@ -139,7 +139,7 @@ function refuseOtherModels(body: Fields, model: string): void {
   }
 }
 
-/** Some providers read `1`, `"true"` and others as true. */
+/** Throws unless the member is absent or a boolean, because some providers read `1`, `"true"` and others as true. */
 function requireFlag(body: Fields, name: string): void {
   if (body[name] != null && typeof body[name] !== 'boolean') {
     throw invalid(name, 'must be true or false');
@@ -158,7 +158,7 @@ export function endUserOf({ format, body }: ParsedCall): string | undefined {
   return isLabel(user) ? user : undefined;
 }
 
-/** Other texts can neither be stored nor be limited. */
+/** Returns true for a label. Other texts cannot be stored or limited. */
 export function isLabel(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= modelMax && isStorable(value);
 }
@@ -166,7 +166,7 @@ export function isLabel(value: unknown): value is string {
 const charsets = /charset\s*=\s*"?([^";,\s]*)/gi;
 const utf8Names = new Set(['utf-8', 'utf8', 'us-ascii']);
 
-/** Throws if the content type names another charset than that of JSON. */
+/** Throws if the content type has a charset other than UTF-8. */
 export function requireUtf8(contentType: string | undefined): void {
   for (const [, charset = ''] of (contentType ?? '').matchAll(charsets)) {
     if (!utf8Names.has(charset.toLowerCase())) {

@@ -1,4 +1,7 @@
-/** Plans a metered call before its admission: its price, the candidates, the estimate of its input and the cap of its output. */
+/**
+ * Plans a metered call before its admission: its price, the candidate connections, the estimate of its input, and the cap of its
+ * output.
+ */
 import {
   type Connection,
   type Connections,
@@ -38,37 +41,37 @@ export interface CallPlan {
   readonly call: ParsedCall;
   /** The model to call. It differs from the requested model only if another one was chosen. */
   readonly model: string;
-  /** The provider of the first candidate. */
+  /** Provider of the first candidate. */
   readonly provider: string;
-  /** The provider in the price list. */
+  /** Provider in the price list. */
   readonly listedProvider: string | null;
   readonly price: Tariff;
-  /** Where the model has this price: the other candidates may be at hosts where it is less. */
+  /** The place where the model has this price. Other candidates may be at cheaper hosts. */
   readonly pricedAt: CalledAt;
   readonly service: CallService;
   readonly tools: CallTools;
   readonly candidates: readonly Connection[];
   readonly input: InputParts;
   readonly inputTokens: number;
-  /** Set if more is held than the seen input may have. */
+  /** Set if more input is held than was counted. */
   readonly heldUnseen: HeldUnseen | undefined;
-  /** Output that may be charged besides the maximum. */
+  /** Output that may be charged in addition to the maximum. */
   readonly predictedTokens: number;
   /** Maximum output of all alternative answers together. */
   readonly maxOutputTokens: number;
-  /** The maximum before it was lowered to what `maxCostNanos` allows. */
+  /** The maximum before `maxCostNanos` lowered it. */
   readonly wantedOutputTokens: number;
-  /** The maximum cost of the call that the client has set. */
+  /** Maximum cost of the call, set by the client. */
   readonly maxCostNanos: bigint | undefined;
-  /** The least output that `fit` accepts. */
+  /** Minimum output that `fit` accepts. */
   readonly minOutputTokens: number;
-  /** True if every output token can be seen in the response. The response may still name another model, which hides some. */
+  /** True if the response shows every output token. It may still name another model, which hides some. */
   readonly showsOutput: boolean;
   readonly settings: GatewaySettings;
   readonly onLimit: OnLimit;
 }
 
-/** The code of the denial of a call that may cost more than its client allows. */
+/** Error code for a call that may cost more than its client allows. */
 export const maxCostExceeded = 'max_cost_exceeded';
 const aboveMaxCost =
   'The call may cost more than the maximum in x-svc-max-cost-usd. Lower its maximum output.';
@@ -80,7 +83,7 @@ export interface PlanRequest {
   readonly call: ParsedCall;
   readonly onLimit: OnLimit | undefined;
   readonly maxCostNanos: bigint | undefined;
-  /** The value of the header that turns features on, if the format has one. */
+  /** Value of the header that turns on beta features, if the format has one. */
   readonly betas: string;
   readonly now: Date;
 }
@@ -91,7 +94,7 @@ export async function planCall(
   model: string,
 ): Promise<CallPlan> {
   const { orgId, operation, call, now } = request;
-  // Almost always cached: without a promise, planning takes no turn of its own.
+  // Almost always cached. It is only awaited if it is a promise, so that planning usually stays in one turn.
   const foundSettings = deps.settings.find(orgId);
   const settings = foundSettings instanceof Promise ? await foundSettings : foundSettings;
   const foundPrice = deps.prices.find(orgId, model, now.getTime());
@@ -205,7 +208,7 @@ async function unplanned(
       );
 }
 
-/** Connections are chosen by the name in the request, else by the name that it is resolved to. */
+/** Returns the connections for the model name in the request. If there are none, returns those for the resolved name. */
 function candidatesFor(
   { connections }: CallPlanDependencies,
   orgId: string,
@@ -219,7 +222,10 @@ function candidatesFor(
   return found instanceof Promise ? found.then(orResolved) : orResolved(found);
 }
 
-/** The smallest of the maximum in the request, that of the model, and the default of the org if the request has none. */
+/**
+ * Returns the output cap: the smaller of the request's maximum and the model's, times the number of answers. Without a maximum in
+ * the request, the default of the org applies.
+ */
 function outputCap(
   { format, maxOutputTokens, choices }: ParsedCall,
   settings: GatewaySettings,
@@ -245,7 +251,7 @@ interface CostCheck {
   readonly onLimit: OnLimit;
 }
 
-/** Applies the maximum cost that the client has set for this call. */
+/** Returns the output that the client's maximum cost allows. Throws if that is too little. */
 function withinMaxCost({ maxCostNanos }: PlanRequest, check: CostCheck): number {
   const { service, inputTokens, heldUnseen, wanted, minOutputTokens, onLimit } = check;
   if (maxCostNanos === undefined) {
@@ -267,7 +273,7 @@ function withinMaxCost({ maxCostNanos }: PlanRequest, check: CostCheck): number 
   );
 }
 
-/** The input that a provider may charge for if it reports none. */
+/** Returns the input that a provider may charge for if it reports none. */
 export function inputBoundOf({ service, inputTokens }: CallPlan): InputBound {
   return {
     inputTokens,
@@ -276,7 +282,7 @@ export function inputBoundOf({ service, inputTokens }: CallPlan): InputBound {
   };
 }
 
-/** Returns the most that an attempt with this output may cost. */
+/** Returns the maximum cost of an attempt with this output. */
 export function attemptCost({ service, inputTokens }: CallPlan, outputTokens: number): bigint {
   return worstCaseCost(service.rates, BigInt(inputTokens), BigInt(outputTokens), service.others);
 }

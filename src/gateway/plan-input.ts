@@ -1,4 +1,4 @@
-/** Plans the input of a call: what its body has, and the most tokens that one pass of the model may read. */
+/** Plans the input of a call: what the body contains, and the maximum number of tokens that one pass of the model may read. */
 import {
   type Connection,
   type GatewaySettings,
@@ -22,7 +22,7 @@ export interface PlannedInput {
   readonly input: InputParts;
   /** Input tokens of one pass of the model. */
   readonly passTokens: number;
-  /** Set if more is held than the seen input may have. */
+  /** Set if more input is held than was counted. */
   readonly heldUnseen: HeldUnseen | undefined;
   /** Output that the provider may charge besides the maximum: predicted text, summaries, reasoning. */
   readonly predictedTokens: number;
@@ -36,15 +36,15 @@ export interface InputRules {
   readonly ratios: TokenRatios;
   readonly settings: GatewaySettings;
   readonly candidates: readonly Connection[];
-  /** The context of the model, as the catalog says. */
+  /** Context of the model according to the catalog. */
   readonly contextTokens: number | undefined;
   readonly maxOutputTokens: number | undefined;
-  /** The value of the header that turns features on. */
+  /** Value of the header that turns on beta features. */
   readonly betas: string;
   readonly offersTools: boolean;
 }
 
-/** Assumed if neither the org nor the catalog says more: the largest context of the models that are widely used. */
+/** Context to assume if neither the org nor the catalog states more: the largest context of widely used models. */
 export const unknownContextTokens = 1_050_000;
 
 export function planInput(rules: InputRules): PlannedInput {
@@ -52,7 +52,7 @@ export function planInput(rules: InputRules): PlannedInput {
   const countsBytes = settings.unknownTokenizer === 'bytes' && !hasKnownTokenizer(rules);
   const read = inputPartsOf(call, model, countsBytes ? 'normalized' : 'written');
   requireSeen(settings, read);
-  // Results of tools that the provider runs become input.
+  // Results of provider-run tools become input, so the input counts as unseen.
   const input = !rules.offersTools || read.hasUnseen ? read : { ...read, hasUnseen: true };
   const ratio = countsBytes ? ratioOfBytes : rules.ratios.of({ orgId, keyId: caller.keyId, model }, input);
   const contextTokens = contextOf(rules);
@@ -77,12 +77,12 @@ export function planInput(rules: InputRules): PlannedInput {
   return { input, passTokens, heldUnseen, predictedTokens };
 }
 
-/** Other providers may serve a model with another tokenizer under this name. */
+/** Returns true if the tokenizer is known. Some providers may serve a model with another tokenizer under this name. */
 function hasKnownTokenizer({ model, candidates }: InputRules): boolean {
   return familyOf(model) === 'o200k' && candidates.every((one) => kindOf(one).namesModels);
 }
 
-/** A header of the client or of a connection may extend the context: `context-1m-2025-08-07`. */
+/** Matches a header of the client or the connection that extends the context, such as `context-1m-2025-08-07`. */
 const extendedContext = /context-(\d{1,4})([km])\b/gi;
 const unitTokens: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 };
 
@@ -103,7 +103,7 @@ function contextOf({ call, contextTokens, betas, candidates }: InputRules): numb
   return largest;
 }
 
-/** Other providers may serve another model than the catalog has under this name. */
+/** Returns true if the context of the catalog bounds the input. Some providers may serve another model under this name. */
 function isContextEnforced({ call, candidates }: InputRules): boolean {
   return call.format.request.inputsOf === undefined && candidates.every((one) => kindOf(one).enforcesContext);
 }

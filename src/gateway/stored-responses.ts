@@ -1,6 +1,7 @@
 /**
- * Responses that providers store belong to the member of the key that created them, or to the organization if the key has no member. At the provider
- * all callers share an account, so a response is only read, deleted or continued for a caller whom it belongs to.
+ * Ownership of responses that providers store. A response belongs to the member of the key that created it, or to the organization
+ * if the key has no member. All callers share one account at the provider. So a response can only be read, deleted or continued by
+ * a caller that it belongs to.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { findResponseOwner, type ResponseOwner } from '../capabilities/spend/runs/index.ts';
@@ -12,7 +13,7 @@ import { isLabel } from './parse-call.ts';
 import type { Settlements } from './settle/settlements.ts';
 
 export interface StoredResponses {
-  /** Adds a response of this process. It is recorded when its call is posted. */
+  /** Adds a response that this process created. It is recorded when its call is posted. */
   add(caller: Caller, responseId: string): void;
   /** Throws 404 unless the response belongs to the caller. */
   requireOwn(caller: Caller, responseId: string): Promise<void>;
@@ -20,9 +21,9 @@ export interface StoredResponses {
   requireOwnPrevious(caller: Caller, body: Fields): Promise<void>;
 }
 
-/** The latest responses of this process, whose calls may not be posted yet. */
+/** Maximum number of recent responses of this process, whose calls may not be posted yet. */
 const latestMax = 10_000;
-/** Another process posts the calls that it has ended within this time. */
+/** Pauses between lookups, because another process may still have to post the call of the response. */
 const postedAfterMs = [50, 150, 300, 500];
 
 export function createStoredResponses(
@@ -81,7 +82,7 @@ export function createStoredResponses(
         });
       }
       if (!(await isOwn(caller, id))) {
-        // The code and the status of OpenAI, after which clients send the whole conversation.
+        // The code and status of OpenAI, to which clients react by sending the whole conversation.
         throw new GatewayError(400, 'previous_response_not_found', 'The previous response was not found.', {
           field,
         });
@@ -92,7 +93,7 @@ export function createStoredResponses(
 
 const field = 'previous_response_id';
 
-/** Admins may use the responses of all members. */
+/** Returns true if the caller may use a response. Admins may use those of all members. */
 function mayUse(caller: Caller, { keyId, memberId }: ResponseOwner): boolean {
   return (
     memberId === null ||

@@ -1,6 +1,6 @@
 /**
  * Spreads the work of a burst over turns of the event loop. Hundreds of calls that start or end together would take hundreds of
- * milliseconds in one turn, in which no token of an open stream is passed on.
+ * milliseconds in one turn, while no token of an open stream is forwarded.
  */
 export class Turns {
   readonly #perTurn: number;
@@ -12,7 +12,7 @@ export class Turns {
     this.#perTurn = perTurn;
   }
 
-  /** Returns undefined if the work may start now, else a promise of its turn. First come, first served. */
+  /** Returns undefined if the work may start now, otherwise a promise of its turn. Turns are given in the order of the calls. */
   next(): Promise<void> | undefined {
     if (!this.#isScheduled) {
       this.#isScheduled = true;

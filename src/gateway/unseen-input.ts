@@ -1,4 +1,7 @@
-/** Input whose tokens cannot be counted: refused if the org wants that, else held, which the message of a denial explains. */
+/**
+ * Input whose tokens cannot be counted. It is refused if the org is set so; otherwise more is held, which the message of a denial
+ * explains.
+ */
 import type { GatewaySettings } from '../capabilities/integration/connections/index.ts';
 import { ApiError } from '../contract/api-error.ts';
 import type { InputParts } from '../kernel/providers/estimate-input.ts';
@@ -9,7 +12,7 @@ import { GatewayError } from './errors/gateway-error.ts';
 export const unseenInputCode = 'unseen_input';
 
 export interface HeldUnseen {
-  /** Undefined if a tool of the provider is offered in an unusual place. */
+  /** The unseen member; undefined if an unusual member offers a tool of the provider. */
   readonly unseen: UnseenInput | undefined;
   /** Input tokens of one pass of the model. */
   readonly passTokens: number;
@@ -28,7 +31,7 @@ const advice: Readonly<Record<UnseenCause, string>> = {
   unknown: 'Leave it out, send its content in a documented form',
 };
 
-/** Throws if the org refuses such input. Results of tools that the provider runs are not input of the request. */
+/** Throws if the org refuses unseen input. Results of provider-run tools are not input of the request, so they are never refused. */
 export function requireSeen({ unseenInput }: GatewaySettings, { unseen }: InputParts): void {
   if (unseenInput === 'refuse' && unseen !== undefined && unseen.cause !== 'tool') {
     throw new GatewayError(
@@ -45,7 +48,7 @@ function reasonOf({ path, cause }: UnseenInput): string {
   return reasons[cause](`\`${path}\``);
 }
 
-/** Says why so much input is held. */
+/** Returns a text that explains why so much input is held. */
 export function explanationOf({ unseen, passTokens }: HeldUnseen, rounds: number): string {
   const tokens = passTokens.toLocaleString('en-US');
   const times =
@@ -57,14 +60,14 @@ export function explanationOf({ unseen, passTokens }: HeldUnseen, rounds: number
   );
 }
 
-/** Returns the error of a call whose hold includes unseen input: a denial with the reason for so large a hold. */
+/** Returns the error of a call whose hold includes unseen input: a denial with an explanation of the large hold. */
 export function explained(error: unknown, held: HeldUnseen | undefined, rounds: number): unknown {
   return held !== undefined && isDeniedByAmount(error)
     ? new ExplainedDenial(error, explanationOf(held, rounds))
     : error;
 }
 
-/** True for denials that a cheaper call may pass. */
+/** Returns true for denials that a cheaper call might pass. */
 export function isDeniedByAmount(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 402 || error.code === 'quota_exhausted');
 }

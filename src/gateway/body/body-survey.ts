@@ -1,16 +1,16 @@
-/** Checks that the body of a call is small enough in all respects, before it is parsed. */
+/** Checks the size of a call's body in all respects before it is parsed. */
 import { newTally } from '../../platform/http/message/json-limits.ts';
 import { JsonScan } from '../../platform/http/message/json-survey.ts';
 import type { Sliced } from '../../platform/sliced-work.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 
-/** Values of a conversation with all its tools; and of a batch of embeddings, whose texts may be lists of tokens. */
+/** Maximum number of values: for a conversation with all its tools, and for a batch of embeddings, whose texts may be lists of tokens. */
 export const bodyValuesMax = 100_000;
 export const tokenValuesMax = 400_000;
-/** Longer than any name of a provider: texts are values. */
+/** Maximum length of a name. Names in requests are shorter, because texts are values. */
 const nameBytesMax = 10_000;
 
-/** Bytes that are scanned without a pause: less than a millisecond. */
+/** Number of bytes that are scanned without a pause, which takes less than a millisecond. */
 const stepBytes = 65_536;
 
 /** Throws if parsing the body would take too long or too much memory. */

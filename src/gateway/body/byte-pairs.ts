@@ -1,27 +1,31 @@
 /**
- * Counts the tokens of a part of a text as o200k does: a string of the vocabulary is one token. In any other, the two neighbouring tokens
- * whose bytes together have the lowest rank in the vocabulary become one, until there are none.
+ * Counts the tokens of a text part in the same way as o200k. A string of the vocabulary is one token. In any other string, the
+ * algorithm repeatedly merges the two adjacent tokens whose joined bytes have the lowest rank in the vocabulary, until no pair is
+ * in the vocabulary.
  */
 import { findPair, findString, halvesOfOthers } from './vocabulary.ts';
 import { hashPowers, hashStep, stringBytesMax } from './vocabulary-format.ts';
 
-/** Longer parts take too long to merge. */
+/** Maximum length of a part. Longer ones take too long to merge. */
 export const partBytesMax = 1_024;
 
 export interface CountedTokens {
   tokens: number;
-  /** Half tokens that tokenizers with other vocabularies may make of them. */
+  /** Number of tokens, in halves, that tokenizers with other vocabularies may need. */
   otherHalves: number;
 }
 
-/** The lowest ranks of blocks of this many bytes are kept, so that a merge does not search all bytes. */
+/** The lowest rank of each block of this many bytes is stored, so that a merge need not search all bytes. */
 const blockShift = 3;
 const blockBytes = 1 << blockShift;
 const noPair = 0x3fff_ffff;
 
-/** Hashes of the bytes up to each place. */
+/** Hash of the bytes before each position. */
 const hashes = new Int32Array(partBytesMax + 1);
-/** For the first byte of each token: its offset in the vocabulary, the rank of it with the next token, and where its neighbours start. */
+/**
+ * Data of the token that starts at each position: its offset in the vocabulary, the rank of its pair with the next token, and the
+ * starts of both neighbors.
+ */
 const offsets = new Int32Array(partBytesMax + 1);
 const pairRanks = new Int32Array(partBytesMax + blockBytes);
 const nextStarts = new Uint16Array(partBytesMax + 2);
@@ -32,7 +36,7 @@ const offsetsOfBytes = Int32Array.from({ length: 256 }, (_, byte) =>
   findString(Uint8Array.of(byte), 0, 1, hashStep(0, byte)),
 );
 
-/** Adds the tokens of the bytes from `start` to `end`, which are at most `partBytesMax`. */
+/** Adds the tokens of the bytes from `start` to `end`. The length is at most `partBytesMax`. */
 export function addTokens(counts: CountedTokens, bytes: Uint8Array, start: number, end: number): void {
   const length = end - start;
   if (length === 1) {
@@ -91,7 +95,7 @@ function mergePairs(bytes: Uint8Array, start: number, length: number): void {
   }
 }
 
-/** Joins the token at this place and the next one. */
+/** Merges the token at this position with the next one. */
 function mergeAt(bytes: Uint8Array, start: number, length: number, at: number): void {
   const joined = nextStarts[at] as number;
   const next = nextStarts[joined] as number;
@@ -130,7 +134,7 @@ function updateBlock(block: number): void {
   lowestOfBlocks[block] = lowest;
 }
 
-/** Strings are stored in the order of their ranks: the offset is used for the rank. */
+/** Returns the rank of a string. The offset serves as the rank, because strings are stored in rank order. */
 function rankOf(bytes: Uint8Array, start: number, from: number, to: number): number {
   const length = to - from;
   if (length === 2) {

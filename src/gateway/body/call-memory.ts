@@ -1,12 +1,12 @@
-/** The memory that the body of a call takes, accounted before it is used (`platform/http/message/body-memory.ts`). */
+/** The memory of a call's body, which is accounted before it is used (`platform/http/message/body-memory.ts`). */
 import { type BodyMemory, HeldMemory } from '../../platform/http/message/body-memory.ts';
 import { GatewayError } from '../errors/gateway-error.ts';
 
-/** The bytes of the client, and the changed ones that are sent. */
+/** Number of copies of the bytes: those of the client, and the changed ones that are sent. */
 const copies = 2;
-/** The text of the body and its strings, with two bytes for each character. */
+/** Bytes per byte of the body: its text and its strings, with two bytes for each character. */
 const parsedPerByte = 4;
-/** An object with its place in a list, and its text scored. */
+/** Bytes per value: an object with its place in a list, and the score of its text. */
 const parsedPerValue = 250;
 
 export class CallMemory {
@@ -17,23 +17,23 @@ export class CallMemory {
     this.#held = new HeldMemory(memory);
   }
 
-  /** Throws if the memory of all calls is used up. */
+  /** Takes the memory of the bytes. Throws if the memory for calls is used up. */
   holdBytes(bytes: number): void {
     this.#bytes = bytes;
     this.keepBytes();
   }
 
-  /** Before the bytes are parsed. */
+  /** Takes the memory of the parsed body. Must be called before parsing. */
   holdParsed(values: number): void {
     this.#resize((copies + parsedPerByte) * this.#bytes + parsedPerValue * values);
   }
 
-  /** From now on the bytes are needed alone. */
+  /** Reduces the memory to that of the bytes, when the parsed body is no longer needed. */
   keepBytes(): void {
     this.#resize(copies * this.#bytes);
   }
 
-  /** May be called again. */
+  /** Can be called repeatedly. */
   release(): void {
     this.#held.resize(0);
   }

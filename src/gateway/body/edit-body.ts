@@ -1,7 +1,7 @@
-/** Changes single members of a JSON body in its text. Every other byte stays as the client sent it. */
+/** Changes single members of a JSON body in its text. All other bytes stay as the client sent them. */
 import { type JsonMember, membersAt, objectStartOf } from './json-positions.ts';
 
-/** The new values of members: of the body, or with a dot of an object in it (`stream_options.include_usage`). */
+/** New values by member name. A dot names a member of an inner object (`stream_options.include_usage`). */
 export type BodyChanges = Readonly<Record<string, string | number | boolean>>;
 
 interface Edit {
@@ -10,10 +10,10 @@ interface Edit {
   readonly text: string;
 }
 
-/** New names of members of the body, by their present ones. */
+/** New member names by the current ones. */
 export type BodyRenames = Readonly<Record<string, string>>;
 
-/** Returns the body with these members set and renamed. Adds the members that it does not have, at the start of their object. */
+/** Returns the body with these members changed and renamed. Missing members are added at the start of their object. */
 export function editBody(body: Buffer, changes: BodyChanges, renames: BodyRenames = {}): Buffer {
   const names = Object.keys(changes);
   const renamed = Object.keys(renames);

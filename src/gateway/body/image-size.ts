@@ -1,10 +1,10 @@
 /** Reads the size of an image from its first bytes. */
 import type { ImageSize } from '../../kernel/providers/image-tokens.ts';
 
-/** Bytes that contain the size of an image in every format; a JPEG may have longer data before it, and is then unknown. */
+/** Number of bytes in which every format has the size. A JPEG may have more data before it; its size is then unknown. */
 const headBytes = 65_536;
 
-/** Returns the size of an image in base64, from its first bytes; undefined if they do not tell. */
+/** Returns the size of a base64 image from its first bytes; undefined if they do not contain it. */
 export function sizeOfBase64(data: string): ImageSize | undefined {
   const bytes = Buffer.from(data.slice(0, Math.ceil(headBytes / 3) * 4), 'base64');
   return sizeOfPng(bytes) ?? sizeOfGif(bytes) ?? sizeOfWebp(bytes) ?? sizeOfJpeg(bytes);

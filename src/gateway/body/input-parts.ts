@@ -1,4 +1,4 @@
-/** The parts of a request that become input tokens, with texts scored by the vocabulary and the sizes of images read. */
+/** The parts of a request that become input tokens. Texts are scored by the vocabulary, and the sizes of images are read. */
 
 import type { CallFormat } from '../../kernel/providers/call-format.ts';
 import {
@@ -21,7 +21,7 @@ export interface RequestBody {
   readonly body: Fields;
 }
 
-/** Scores of names of fields. Bounded, because clients choose the names in schemas. */
+/** Scores of field names. Bounded, because clients choose the names in schemas. */
 const nameScores = new Map<string, TextScore>();
 const nameScoresMax = 2_000;
 
@@ -44,8 +44,8 @@ const readers: InputReaders = {
 };
 
 /**
- * Throws if parsers disagree about a member, so that the estimate may be that of another request. `normalized`: the bytes of the texts are those
- * that a tokenizer counts which normalizes its input.
+ * Returns the input parts. Throws if parsers disagree about a member, because the provider may then read another request. With
+ * `normalized`, texts have the byte count of a tokenizer that normalizes its input.
  */
 export function inputPartsOf(
   { format, body }: RequestBody,

@@ -1,4 +1,4 @@
-/** Positions of the members of a JSON object in its text, so that single values can be replaced and the rest stays as it is. */
+/** Positions of the members of a JSON object in its text, so that single values can be replaced. */
 import {
   afterSpaces,
   brace,
@@ -17,13 +17,13 @@ export interface JsonMember {
   /** Start of the quoted name. */
   readonly start: number;
   readonly valueStart: number;
-  /** Exclusive. */
+  /** Exclusive end of the value. */
   readonly valueEnd: number;
 }
 
 /**
- * Returns the members of the object that starts at this position, in order. The text must be valid JSON: it was parsed
- * before. Works on bytes, because every structural character of JSON is one byte in UTF-8.
+ * Returns the members of the object at this position, in order. The text must be valid JSON. Works on bytes, because every
+ * structural character of JSON is one byte in UTF-8.
  */
 export function membersAt(text: Buffer, objectStart: number): JsonMember[] {
   const members: JsonMember[] = [];
@@ -47,7 +47,7 @@ export function membersAt(text: Buffer, objectStart: number): JsonMember[] {
   return members;
 }
 
-/** Returns the position of the object that is the whole text; undefined if the text is another value. */
+/** Returns the position of the outermost object; undefined if the text is another value. */
 export function objectStartOf(text: Buffer): number | undefined {
   const at = afterSpaces(text, 0);
   return text[at] === brace ? at : undefined;

@@ -1,13 +1,13 @@
 /**
- * Bounds the bytes of a text in NFKC, to which some tokenizers normalize their input: U+FDFA has 3 bytes, and 33 after it. The text itself is
- * not normalized, because that may take eleven times its memory.
+ * Bounds the number of bytes of a text in NFKC, to which some tokenizers normalize their input. For example, U+FDFA has 3 bytes,
+ * and 33 after normalization. The text itself is not normalized, because that may take eleven times its memory.
  */
 
-/** Half of the most bytes of a normalized character that has two code units. */
+/** Half of the maximum number of bytes of a normalized character with two code units. */
 const bytesOfSurrogate = 6;
 const encoder = new TextEncoder();
 
-/** For each code unit the bytes of its character, normalized; 0 if it has not occurred yet. */
+/** Number of bytes of each code unit's normalized character; 0 if it was not computed yet. */
 const bytesOfUnits = new Uint8Array(65_536);
 
 export function normalizedBytes(text: string): number {

@@ -1,6 +1,6 @@
 import type { Fields } from '../../kernel/providers/fields.ts';
 
-/** Fields whose text is data, and not written by a person or a model. */
+/** Fields whose text is data, not written by a person or a model. */
 const skipped = new Set([
   'model',
   'data',
@@ -12,7 +12,7 @@ const skipped = new Set([
   'id',
 ]);
 
-/** Returns the text of a request for the safety detectors, up to a maximum of characters. */
+/** Returns the text of a request for the safety detectors, up to a maximum length. */
 export function promptText(body: Fields, charactersMax: number): string {
   const texts: string[] = [];
   let characters = 0;

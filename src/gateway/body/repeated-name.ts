@@ -1,6 +1,6 @@
 /**
- * Finds a name that appears twice in one object. Providers differ in the value that counts then, so that the request which was checked may be
- * another one than the provider reads.
+ * Finds a name that appears twice in one object. Providers differ in the value that they use then. So the provider might read
+ * another request than the gateway has checked.
  */
 import type { Fields } from '../../kernel/providers/fields.ts';
 import {
@@ -13,7 +13,7 @@ import {
   quote,
 } from '../../platform/http/message/json-bytes.ts';
 
-/** `body` is the parsed text, which has this number of names: an object that has fewer of them has lost a repeated one. */
+/** Returns the repeated name. `names` is the number of names in the text; the parsed `body` has fewer if a name is repeated. */
 export function repeatedName(text: Buffer, body: Fields, names: number): string | undefined {
   return membersOf(body) === names ? undefined : findRepeated(text);
 }
@@ -38,7 +38,7 @@ function membersOf(value: object): number {
   return count;
 }
 
-/** Names of the open objects; undefined for a list. */
+/** Names of an open object; undefined for a list. */
 type Open = Set<string> | undefined;
 
 function findRepeated(text: Buffer): string | undefined {

@@ -1,25 +1,28 @@
-/** Scores of the texts of one large body, computed in slices before the call is planned, which reads them without a pause. */
+/**
+ * Scores of the texts in a large body. They are computed in slices before the call is planned, because planning reads them without
+ * a pause.
+ */
 import { randomInt } from 'node:crypto';
 import type { TextScore } from '../../kernel/providers/estimate-input.ts';
 import type { Fields } from '../../kernel/providers/fields.ts';
 import type { Sliced } from '../../platform/sliced-work.ts';
 import { cachedTextScore, slicedTextScore } from './score-cache.ts';
 
-/** Smaller bodies are scored without a pause. */
+/** Minimum size of bodies that are scored in slices. */
 export const slicedBytesMin = 16_384;
-/** Longer strings are compared as a whole if they have the same length. */
+/** Maximum length of strings that are hashed. Longer ones are compared with strings of the same length. */
 const hashedLengthMax = 16_000;
-/** Positions at which long texts are compared first. Random, so that a client cannot construct texts that agree there. */
+/** Positions at which long texts are compared first. They are random, so that a client cannot construct texts that agree there. */
 const samples = Array.from({ length: 16 }, () => randomInt(2 ** 40) / 2 ** 40);
 const sameSamplesMax = 8;
-/** Maximum number of characters to score during the plan, in texts that the plan composes itself, such as the JSON of a list. */
+/** Maximum number of characters to score while planning, in texts that planning composes itself, such as the JSON of a list. */
 const unexpectedMax = 65_536;
-/** Values that are visited between two pauses. */
+/** Number of values that are visited between two pauses. */
 const valuesPerStep = 500;
 
 const scoredTexts = new WeakMap<Fields, ScoredTexts>();
 
-/** Undefined if the body is small. */
+/** Returns the scores of a body; undefined for a small one. */
 export function scoredTextsOf(body: Fields): ScoredTexts | undefined {
   return scoredTexts.get(body);
 }
@@ -61,7 +64,7 @@ export class ScoredTexts {
   }
 }
 
-/** The score of a text that is not read: no tokenizer makes more tokens than bytes. */
+/** Returns the score of a text that was not scored. No tokenizer makes more tokens than bytes. */
 function unread(text: string): TextScore {
   const bytes = Buffer.byteLength(text);
   return { bytes, score: bytes, floor: bytes };
@@ -75,7 +78,7 @@ function keyOf(text: string): string {
   return key;
 }
 
-/** Fields whose object is scored as one text: its JSON. */
+/** Fields whose object is scored as one text, in the form of JSON. */
 const jsonFields = new Set(['input_schema', 'parameters', 'schema', 'arguments', 'input']);
 
 export function* scoreTexts(body: Fields): Sliced<void> {

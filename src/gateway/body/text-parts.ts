@@ -1,7 +1,7 @@
 /**
- * Splits the bytes of a text into the parts that o200k tokenizes one by one: words with the character before them, up to three digits, symbols,
- * and white space. Where the split depends on characters whose class is not certain, or a part is long, there is no end, and
- * `startsCertainly` finds the next place at which a part starts whatever is before.
+ * Splits the bytes of a text into the parts that o200k tokenizes separately: words with the character before them, up to three
+ * digits, symbols, and white space. The end of a part may be uncertain, because the class of a character is, or because the part is
+ * long. `startsCertainly` then finds the next place where a part starts in any case.
  */
 import { partBytesMax } from './byte-pairs.ts';
 import { classOf } from './vocabulary.ts';
@@ -17,7 +17,7 @@ import {
   upper,
 } from './vocabulary-format.ts';
 
-/** The class of what follows the last byte. */
+/** The class after the last byte. */
 const end = 9;
 
 /** The part may continue after the last byte. */
@@ -25,7 +25,7 @@ export const isCutOff = -1;
 export const isUncertain = -2;
 const isNoWord = -3;
 
-/** Leaves room for the character before a word, and for a contraction. */
+/** Maximum length of a scanned part. It leaves room for the character before a word, and for a contraction. */
 const scanBytesMax = partBytesMax - 8;
 
 const blank = 0x20;
@@ -34,7 +34,7 @@ const slash = 0x2f;
 
 const classesOfAscii = Uint8Array.from({ length: 128 }, (_, byte) => classOf(byte));
 
-/** Bytes of a text in UTF-8, or of a part of it that ends with a character. */
+/** Bytes of a text in UTF-8, or of a piece of it that ends with a complete character. */
 export interface TextBytes {
   readonly bytes: Uint8Array;
   readonly length: number;
@@ -42,12 +42,12 @@ export interface TextBytes {
   readonly isAll: boolean;
 }
 
-/** Bytes of the last character that `classAt` has read. */
+/** Length in bytes of the last character that `classAt` read. */
 let width = 1;
-/** True if the end of the bytes was found by reading beyond it. */
+/** True if a scan has reached the end of the bytes. */
 let hasReadEnd = false;
 
-/** Returns the class of the character at this place, and sets `width`. */
+/** Returns the class of the character at this position, and sets `width`. */
 function classAt(bytes: Uint8Array, at: number, length: number): number {
   if (at >= length) {
     hasReadEnd = true;
@@ -72,19 +72,19 @@ function classAt(bytes: Uint8Array, at: number, length: number): number {
   return classOf(((first & 0x07) << 18) | (second << 12) | (third << 6) | ((bytes[at + 3] as number) & 0x3f));
 }
 
-/** Returns the end of the part that starts here, or `isUncertain`, or `isCutOff`. */
+/** Returns the end of the part that starts at `start`, `isUncertain` or `isCutOff`. */
 export function endOfPart({ bytes, length, isAll }: TextBytes, start: number): number {
   hasReadEnd = false;
   const found = endInside(bytes, start, length);
   return hasReadEnd && !isAll ? isCutOff : found;
 }
 
-/** The class of the last character of bytes whose parts are not certain. */
+/** Class of the last character in bytes whose split into parts is uncertain. */
 export interface Uncertain {
   before: number;
 }
 
-/** Returns the next place at which a part starts for certain, or the end of the bytes. */
+/** Returns the next place where a part certainly starts, or the end of the bytes. */
 export function endOfUncertain({ bytes, length }: TextBytes, start: number, uncertain: Uncertain): number {
   let at = start;
   let { before } = uncertain;
@@ -101,8 +101,9 @@ export function endOfUncertain({ bytes, length }: TextBytes, start: number, unce
 }
 
 /**
- * True if no part contains a character of the first class followed by one of the second. Letters and numbers are never followed by white space
- * or symbols inside of a part, except for contractions. A number is only in a part with numbers, and a space only before all others.
+ * Returns true if no part contains a character of the first class followed by one of the second. Inside a part, letters and numbers
+ * are never followed by white space or symbols, except for contractions. A number is only in a part with numbers, and a space is
+ * always first in its part.
  */
 function startsCertainly(before: number, kind: number, isApostrophe: boolean): boolean {
   if (before === ambiguous || kind === ambiguous) {
@@ -143,8 +144,8 @@ function endInside(bytes: Uint8Array, start: number, length: number): number {
 }
 
 /**
- * A word is capital letters and then small ones, and letters without case anywhere. Capitals that no small letter follows end it after its
- * last letter without case, if there is one.
+ * Returns the end of a word: capital letters, then small letters; letters without case may be anywhere. If no small letter follows
+ * the capitals, the word ends after its last letter without case, if there is one.
  */
 function endOfWord(bytes: Uint8Array, start: number, length: number): number {
   const limit = start + scanBytesMax;
@@ -174,7 +175,7 @@ function endOfWord(bytes: Uint8Array, start: number, length: number): number {
   return at === start ? isNoWord : afterContraction(bytes, at, length);
 }
 
-/** Returns the end of 's, 't, 'm, 'd, 'll, 've or 're at this place, else the place. */
+/** Returns the end of 's, 't, 'm, 'd, 'll, 've or 're at this position; the position itself if there is none. */
 function afterContraction(bytes: Uint8Array, at: number, length: number): number {
   if (at < length && bytes[at] !== apostrophe) {
     return at;
@@ -195,11 +196,11 @@ function afterContraction(bytes: Uint8Array, at: number, length: number): number
   if ((one === 0x6c && two === 0x6c) || ((one === 0x76 || one === 0x72) && two === 0x65)) {
     return at + 3;
   }
-  // A long s is an s for engines that fold the case of all letters.
+  // Engines that fold the case of all letters read a long s as an s.
   return first === 0xc5 && bytes[at + 2] === 0xbf ? isUncertain : at;
 }
 
-/** Numbers are split into groups of three digits. */
+/** Returns the end of a number. Numbers are split into groups of three digits. */
 function endOfNumber(bytes: Uint8Array, start: number, length: number): number {
   let at = start;
   for (let digits = 0; digits < 3; digits += 1) {
@@ -215,7 +216,7 @@ function endOfNumber(bytes: Uint8Array, start: number, length: number): number {
   return at;
 }
 
-/** Symbols take the ends of lines and slashes after them along. */
+/** Returns the end of symbols. They include the line ends and slashes that follow them. */
 function endOfSymbols(bytes: Uint8Array, start: number, length: number): number {
   const limit = start + scanBytesMax;
   let at = start;
@@ -231,7 +232,10 @@ function endOfSymbols(bytes: Uint8Array, start: number, length: number): number 
   return kind === ambiguous || at >= limit ? isUncertain : at;
 }
 
-/** White space ends after its last end of a line, else before its last character, which belongs to the next word. */
+/**
+ * Returns the end of white space. It is after the last line end. Without a line end, it is before the last character, which belongs
+ * to the next word.
+ */
 function endOfSpace(bytes: Uint8Array, start: number, length: number): number {
   const limit = start + scanBytesMax;
   let at = start;

@@ -1,20 +1,20 @@
 /**
- * The tokens of a text as o200k counts them, and how many another tokenizer may make of it. Texts are read piece by piece, so that a long
- * one does not have to block the event loop. The count is exact, except for parts of more than about 1,000 bytes, and for
- * characters that not every version of Unicode knows: there each byte counts as a token, and no tokenizer makes more.
+ * Counts the tokens of a text as o200k does, and bounds the number for other tokenizers. Texts are read in pieces, so that a long
+ * one does not block the event loop. The count is exact except in parts of more than about 1,000 bytes, and for characters that not
+ * every version of Unicode knows. There each byte counts as a token, and no tokenizer makes more.
  */
 import type { TextScore } from '../../kernel/providers/estimate-input.ts';
 import { addTokens } from './byte-pairs.ts';
 import { endOfPart, endOfUncertain, isCutOff, isUncertain, type TextBytes } from './text-parts.ts';
 import { ambiguous } from './vocabulary-format.ts';
 
-/** The most UTF-16 code units that one call of `continueScoring` reads: less than a millisecond of work. */
+/** Maximum number of UTF-16 code units that one call of `continueScoring` reads, which takes less than a millisecond. */
 export const unitsPerStep = 4_096;
 
 /** A text that is being scored. */
 export interface Scoring {
   readonly text: string;
-  /** Code units that are scored. */
+  /** Number of scored code units. */
   at: number;
   bytes: number;
   tokens: number;
@@ -24,14 +24,14 @@ export interface Scoring {
 }
 
 const bytesPerUnit = 3;
-/** Decoding reads up to three bytes beyond the last character that is complete. */
+/** The buffer has four more bytes, because decoding reads up to three bytes after the last complete character. */
 const shared = Buffer.alloc(unitsPerStep * bytesPerUnit + 4);
 
 export function startScoring(text: string): Scoring {
   return { text, at: 0, bytes: 0, tokens: 0, otherHalves: 0, isUncertain: false, before: ambiguous };
 }
 
-/** Scores the next piece of a text. Returns false if there is none. */
+/** Scores the next piece of a text. Returns false at the end. */
 export function continueScoring(scoring: Scoring): boolean {
   const { text, at } = scoring;
   if (at >= text.length) {
@@ -56,12 +56,12 @@ export function textScore(text: string): TextScore {
   return scoreOf(scoring);
 }
 
-/** The score of the text so far. */
+/** Returns the score of the text so far. */
 export function scoreOf({ bytes, tokens, otherHalves }: Scoring): TextScore {
   return { bytes, score: tokens, floor: Math.ceil(otherHalves / 2) };
 }
 
-/** Returns the bytes that are scored: all, or up to the start of the part that is cut off. */
+/** Scores the bytes of a piece and returns their number: all, or those before a part that is cut off. */
 function scoreBytes(scoring: Scoring, piece: TextBytes): number {
   let at = 0;
   while (at < piece.length) {
@@ -87,7 +87,7 @@ function scoreBytes(scoring: Scoring, piece: TextBytes): number {
   return at;
 }
 
-/** UTF-16 code units of these bytes. Characters of four bytes have two. */
+/** Returns the number of UTF-16 code units in these bytes. Characters of four bytes have two. */
 function unitsOf(bytes: Uint8Array, length: number): number {
   let units = 0;
   for (let at = 0; at < length; at += 1) {

@@ -1,9 +1,9 @@
 /**
- * The ratio of input tokens to the text score, per org, family of models and class of text. It starts high and is learned from
- * settled calls: the 99.9th percentile plus 5 %, of at least 1,000 calls. It is never below the ratio that is safe for o200k.
+ * The ratio of input tokens to the text score, per org, model family and text class. It starts high and is learned from settled
+ * calls: the 99.9th percentile plus 5 %, of at least 1,000 calls. It is never below the ratio that is safe for o200k.
  *
- * Calls that need few tokens cannot lower the estimate of others: an org learns from its own calls only; keys are divided into
- * groups, and the group with the highest percentile decides; a group with few calls of its own uses the safe start.
+ * Calls that need few tokens must not lower the estimate of other calls. So an org learns only from its own calls. Its keys are
+ * divided into groups, and the group with the highest percentile decides. A group with few calls uses the safe start.
  */
 
 import type { InputParts } from '../../kernel/providers/estimate-input.ts';
@@ -22,29 +22,29 @@ export interface TokenRatios {
   learn(subject: RatioSubject, input: InputParts, inputTokens: number): void;
 }
 
-/** The score is the count of o200k, or above. */
+/** The score is at least the token count of o200k. */
 export const safeRatio = 1;
-/** Other tokenizers make more tokens than o200k. For scripts and words of which they make many more, the floor of the text is higher. */
+/** Other tokenizers make more tokens than o200k. Where they make many more, the floor of the text covers the difference. */
 export const safeRatioOfOthers = 2;
 
-/** So high that the bytes of a text are always the smaller estimate. */
+/** So high that the number of bytes is always the smaller estimate. */
 export const ratioOfBytes = Number.MAX_SAFE_INTEGER;
 
 const samplesMin = 1_000;
 const samplesOfGroupMin = 20;
 const percentile = 0.999;
 const margin = 1.05;
-/** Shorter texts say little about the ratio: the tokens around messages are most of them. */
+/** Minimum score of the texts to learn from. In shorter ones, most tokens are those around messages. */
 const scoreMin = 200;
 const tokensPerPart = 12;
 
 const keyGroups = 8;
 const bucketsPerGroup = 48;
 const shape = { buckets: keyGroups * bucketsPerGroup, samplesMax: 100_000 };
-/** Upper bound of the first bucket, and the width of the others. */
+/** Upper bound of the first bucket, and width of the others. */
 const lowestRatio = 0.8;
 const bucketWidth = 0.05;
-/** For the last bucket, which has no upper bound. The bytes of the text are then the smaller estimate. */
+/** Ratio of the last bucket, which has no upper bound. The number of bytes is then the smaller estimate. */
 const highestRatio = 16;
 
 export function createTokenRatios(learned: LearnedCounts): TokenRatios {
@@ -89,7 +89,7 @@ function learnedRatio(counts: Int32Array): number {
 }
 
 function nameOf(family: string, textClass: string): string {
-  // Counts under the name `ratio` are those of a score that was higher.
+  // The name differs from the older `ratio`, whose counts belong to a score that was higher.
   return `tokens ${family} ${textClass}`;
 }
 

@@ -1,14 +1,14 @@
 /**
- * The format of the file with the vocabulary of o200k: two numbers, then a hash table with open addressing, a table of the strings of two bytes,
- * the classes of characters, and the strings in the order of their ranks. Numbers are little-endian.
+ * The format of the vocabulary file of o200k: two numbers, a hash table with open addressing, a table of the two-byte strings, the
+ * classes of characters, and the strings in rank order. Numbers are little-endian.
  */
 
 export const vocabularyFile = new URL('../../../assets/o200k-vocabulary.bin', import.meta.url);
 
-/** No string of the vocabulary is longer. */
+/** Length of the longest string in the vocabulary. */
 export const stringBytesMax = 128;
 
-/** Classes of characters. Small and capital letters differ from letters of scripts without case and from modifiers. */
+/** Classes of characters. `letter` has letters without case and modifiers. */
 export const upper = 0;
 export const lower = 1;
 export const letter = 2;
@@ -20,10 +20,10 @@ export const symbol = 7;
 /** Characters whose class depends on the version of Unicode, or on the tokenizer's engine. */
 export const ambiguous = 8;
 
-/** The file has the classes of the characters below. Above are only tags, variation selectors and private use. */
+/** Characters from here on have no class in the file: they are only tags, variation selectors and private use. */
 export const classifiedMax = 0x40000;
 
-/** A slot has the offset of a string in the upper 24 bits, and its length in the lower 8. Empty slots are 0. */
+/** Number of slots. A slot has the offset of a string in the upper 24 bits, and its length in the lower 8. An empty slot is 0. */
 export const slotsLength = 2 ** 19;
 const slotShift = 32 - 19;
 
@@ -31,12 +31,12 @@ export const pairsLength = 2 ** 16;
 
 const multiplier = 0x2c1b3c6d;
 
-/** Returns the hash of a string that is one byte longer. That of the empty string is 0. */
+/** Returns the hash of a string extended by one byte. The hash of the empty string is 0. */
 export function hashStep(hash: number, byte: number): number {
   return (Math.imul(hash, multiplier) + byte + 1) | 0;
 }
 
-/** By length of a string: the factor by which the hash of what is before it counts in the hash of both together. */
+/** Factors to combine hashes, by the length of the second string: the hash of the first string is multiplied by the factor. */
 export const hashPowers = powersOfMultiplier();
 
 export function firstSlotOf(hash: number): number {

@@ -1,6 +1,7 @@
 /**
- * The vocabulary of o200k, the tokenizer of current models of OpenAI, and the classes of characters by which it splits texts. A lookup
- * compares the bytes, so that no other string passes as a member. `scripts/vocabulary-file.ts` makes the file, which is used as it is.
+ * The vocabulary of o200k, the tokenizer of current OpenAI models, and the character classes by which it splits texts. A lookup
+ * compares the bytes, so that a hash collision cannot pass as a member. `scripts/vocabulary-file.ts` creates the file, which is
+ * used without conversion.
  */
 import { readFileSync } from 'node:fs';
 import {
@@ -15,13 +16,13 @@ import {
 } from './vocabulary-format.ts';
 
 interface Vocabulary {
-  /** Each has the offset of a string in the upper 24 bits, and its length in the lower 8. Empty slots are 0. */
+  /** Slots with the offset of a string in the upper 24 bits, and its length in the lower 8. An empty slot is 0. */
   readonly slots: Uint32Array;
-  /** By the value of two bytes: the offset of their string, 0 if there is none. */
+  /** Offset of the string for each pair of bytes; 0 if there is none. */
   readonly pairs: Uint32Array;
-  /** Where each run of characters of one class starts, in the upper 24 bits, and the class. */
+  /** Runs of characters of one class: the start in the upper bits, and the class below. */
   readonly runs: Uint32Array;
-  /** Before each string: half tokens that other tokenizers may make of it. */
+  /** The strings. The byte before each has the number of tokens, in halves, that other tokenizers may need. */
   readonly strings: Uint8Array;
 }
 
@@ -29,8 +30,8 @@ const { slots, pairs, runs, strings } = readVocabulary();
 const classes = classesOfRuns(runs);
 
 /**
- * Returns the offset of a string in the vocabulary, 0 if it is not a member. Strings with smaller offsets are merged first. Takes the hash of
- * the bytes from `start` to `end`.
+ * Returns the offset of a string in the vocabulary; 0 if it is not in it. Strings with smaller offsets are merged first. `hash` is
+ * that of the bytes from `start` to `end`.
  */
 export function findString(bytes: Uint8Array, start: number, end: number, hash: number): number {
   const length = end - start;
@@ -52,12 +53,12 @@ export function findString(bytes: Uint8Array, start: number, end: number, hash: 
   }
 }
 
-/** As `findString`, for two bytes. Merging starts with them. */
+/** Does the same as `findString` for two bytes, with which merging starts. */
 export function findPair(first: number, second: number): number {
   return pairs[(first << 8) | second] as number;
 }
 
-/** Returns the half tokens that other tokenizers may make of the string at this offset. */
+/** Returns the number of tokens, in halves, that other tokenizers may need for the string at this offset. */
 export function halvesOfOthers(offset: number): number {
   return strings[offset - 1] as number;
 }

@@ -1,4 +1,4 @@
-/** Errors of calls that the provider did not answer as the client expects. */
+/** Errors of calls whose provider did not give the response that the client expects. */
 import type { Connection } from '../../capabilities/integration/connections/index.ts';
 import { GatewayError } from './gateway-error.ts';
 

@@ -1,8 +1,8 @@
 import { ApiError } from '../../contract/api-error.ts';
 
 /**
- * A denial with a reason that is added to its message in the response. The reason names members of the body, which may be content, so it is
- * neither recorded nor logged.
+ * A denial whose message in the response has an additional reason. The reason names members of the body, which may be content, so
+ * it is neither recorded nor logged.
  */
 export class ExplainedDenial extends ApiError {
   readonly explanation: string;

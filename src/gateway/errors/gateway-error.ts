@@ -12,7 +12,7 @@ import {
 import type { Reply } from '../../platform/http/message/reply.ts';
 import type { RawHead } from '../../platform/http/routes/raw-endpoint.ts';
 
-/** An error of the gateway itself, with a code of its own or one of the API. */
+/** An error of the gateway, with its own code or one of the API. */
 export class GatewayError extends Error {
   readonly status: number;
   readonly code: GatewayErrorCode | ErrorCode;
@@ -27,7 +27,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** Returns the response for an error of a check or of the gateway. */
+/** Returns the response for an error. */
 export function errorReply(
   error: ApiError | GatewayError,
   { errors }: CallFormat,
@@ -51,7 +51,7 @@ export function errorReply(
   };
 }
 
-/** Names the run in the header that responses of calls have. */
+/** Returns the header with the run, under the same name as in successful responses. */
 function runHeader({ details }: ShownError): Record<string, string> {
   const { run_id: runId } = details as { run_id?: unknown };
   return typeof runId === 'string' ? { 'x-svc-run-id': runId } : {};

@@ -1,6 +1,6 @@
 /**
- * Tries to get a response from a provider: the next connection first, at most two more attempts, and only before the first
- * byte of a response was passed on.
+ * Tries to get a response from a provider, with at most two more attempts, the next connection first. It only retries before the
+ * first byte of a response was sent to the client.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -20,32 +20,32 @@ import { receivedBody } from './response-body.ts';
 
 export interface ForwardedCall {
   readonly method: string;
-  /** Returns the path and query for a connection, below its base URL. */
+  /** Returns the path and query below the base URL of a connection. */
   pathFor(connection: Connection): string;
   readonly headers: IncomingHttpHeaders;
-  /** Returns the body for a connection; the fields for a maximum differ between providers. */
+  /** Returns the body for a connection. Providers differ in the name of the output maximum. */
   bodyFor(connection: Connection): Buffer | undefined;
-  /** Undefined for a call that no provider charges for. */
+  /** Undefined for calls that providers do not charge for. */
   readonly observer?: AttemptObserver;
-  /** Ends the attempt in progress, because the process stops. */
+  /** Cancels the attempt in progress when the process stops. */
   readonly cut?: Cancellation;
 }
 
-/** Accounts for the attempts of a call that costs money. */
+/** Accounts for the attempts of a call that may be charged. */
 export interface AttemptObserver {
   /** Called before each attempt. */
   begin(connection: Connection): void;
-  /** Returns true if the provider may charge for a response that is an error. */
+  /** Returns true if the provider may charge for an error response. */
   mayBeCharged(failure: FailedAttempt): boolean;
-  /** Called with each response that is not passed on: it may report usage. */
+  /** Called with each response that is not sent to the client, because it may report usage. */
   addDiscarded(failure: FailedAttempt): void;
-  /** Called for each attempt that the provider may charge for although it sent no response. */
+  /** Called for each attempt without a response that the provider may charge for. */
   addUnanswered(): void;
-  /** Called before another attempt follows such an attempt. Resolves to false if the cost of both cannot be held. */
+  /** Called before a retry of an attempt that may be charged. Resolves to false if the hold cannot cover both. */
   coverAnother(): Promise<boolean>;
 }
 
-/** A response that is an error, with what was read of its body. */
+/** An error response, and the bytes of its body that were read. */
 export interface FailedAttempt {
   readonly connection: Connection;
   readonly response: ProviderResponse;
@@ -56,7 +56,7 @@ export interface ReceivedResponse {
   readonly kind: 'response';
   readonly connection: Connection;
   readonly response: ProviderResponse;
-  /** Removes the key that was sent. */
+  /** Removes the provider's key from the response. */
   readonly redaction: KeyRedaction;
   readonly attempts: number;
 }
@@ -80,7 +80,7 @@ export const notAttempted = {
 export interface AttemptDependencies {
   readonly client: ProviderClient;
   readonly connections: Pick<Connections, 'succeeded' | 'failed'>;
-  /** Waits before an attempt at the same connection. Replaced in tests. */
+  /** Waits before another attempt at the same connection. Replaced in tests. */
   wait?(ms: number, left: Cancellation): Promise<void>;
   countAttempt(outcome: 'success' | 'client_error' | 'retryable' | 'unreachable'): void;
 }
@@ -88,9 +88,9 @@ export interface AttemptDependencies {
 export const attemptsMax = 3;
 const retryAfterMsMax = 10_000;
 const backoffMs = 250;
-/** A failed response is read, so that its connection can be reused and its usage is not lost. */
+/** Maximum number of bytes to read of a failed response. It is read so that its connection can be reused and its usage is not lost. */
 const discardedBytesMax = 1_048_576;
-/** The hold of a call has time for a few of these. */
+/** Maximum time to read a failed response. The hold lasts long enough for several. */
 const discardedMsMax = 10_000;
 
 export async function attemptCall(
@@ -214,7 +214,7 @@ function isKeyRejected(status: number): boolean {
   return status === 401 || status === 403;
 }
 
-/** Returns the pause before the same connection is tried again; undefined if the provider wants a longer one. */
+/** Returns the pause before another attempt at the same connection; undefined if the provider asks for too long a pause. */
 function pauseBefore(last: AttemptsResult, attempt: number): number | undefined {
   const retryAfter = last.kind === 'response' ? retryAfterMs(last.response) : undefined;
   if (retryAfter !== undefined) {
@@ -237,7 +237,7 @@ function retryAfterMs({ headers }: ProviderResponse): number | undefined {
   return Number.isFinite(ms) && ms >= 0 ? ms : undefined;
 }
 
-/** Returns early if the client leaves. */
+/** Waits. Resolves early if the client leaves. */
 function defaultWait(ms: number, left: Cancellation): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

@@ -7,7 +7,7 @@ export class Cancellation {
     return this.#isCancelled;
   }
 
-  /** Calls the listeners, once. */
+  /** Calls each listener once. */
   cancel(): void {
     if (this.#isCancelled) {
       return;
@@ -20,7 +20,7 @@ export class Cancellation {
     }
   }
 
-  /** The listener is called at once if the call is cancelled already. */
+  /** Adds a listener. If the call was cancelled before, calls it immediately. */
   onCancel(listener: () => void): void {
     if (this.#isCancelled) {
       listener();

@@ -1,8 +1,8 @@
-/** Removes the key of the provider from what a provider returns: some echo the headers of a request in an error or a debug field. */
+/** Removes the provider's key from responses, because some providers echo request headers in an error or a debug field. */
 import type { ProviderResponse } from './provider-client.ts';
 
 const replacement = '[redacted]';
-/** A shorter key is a placeholder such as `ollama`, and would be found in ordinary text. */
+/** Minimum length of a key that is removed. A shorter one is a placeholder such as `ollama`, which could be part of ordinary text. */
 const keyLengthMin = 12;
 const noBytes = Buffer.alloc(0);
 
@@ -17,7 +17,7 @@ export interface KeyRedaction {
   bytes(given: Buffer): Buffer;
   text(given: string): string;
   headers(given: ProviderResponse['headers']): ProviderResponse['headers'];
-  /** Also finds a key that spans two chunks. */
+  /** Returns a filter that also finds a key spanning two chunks. */
   filter(inner: Filter): Filter;
 }
 
@@ -35,13 +35,13 @@ export function keyRedaction(key: string): KeyRedaction {
   const keyBytes = Buffer.from(key);
   const text = (given: string) => given.replaceAll(key, replacement);
 
-  /** `latin1` maps each byte to one character and back. */
+  /** `latin1` maps each byte to one character, without loss. */
   const bytes = (given: Buffer) =>
     given.includes(keyBytes)
       ? Buffer.from(given.toString('latin1').replaceAll(keyBytes.toString('latin1'), replacement), 'latin1')
       : given;
 
-  /** Returns the number of bytes at the end that the key may start with. */
+  /** Returns the number of bytes at the end that may be the start of the key. */
   function startedAtEnd(given: Buffer): number {
     const from = Math.max(0, given.length - keyBytes.length + 1);
     for (let at = given.indexOf(keyBytes[0] as number, from); at !== -1; ) {

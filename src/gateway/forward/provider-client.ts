@@ -1,4 +1,4 @@
-/** Sends requests to providers: pooled connections, only to allowed addresses, with the timeouts of each connection. */
+/** Sends requests to providers over pooled connections, to allowed addresses only, with the timeouts of each connection. */
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, type Dispatcher, errors } from 'undici';
 import { type Connection, urlBelow } from '../../capabilities/integration/connections/index.ts';
@@ -18,16 +18,16 @@ export interface ProviderRequest {
   readonly path: string;
   readonly headers: Record<string, string | string[]>;
   readonly body: Buffer | undefined;
-  /** Ends the request and its response, because the process stops. */
+  /** Cancels the request and its response when the process stops. */
   readonly cut?: Cancellation | undefined;
 }
 
 export interface ProviderResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Decompressed, unless `isEncoded`. Fails if the response breaks off or is silent for too long. */
+  /** The body, decompressed unless `isEncoded`. It fails if the response breaks off or is silent for too long. */
   readonly body: BodySource;
-  /** True if the body has an encoding that is not known: neither usage nor output can be read from it. */
+  /** True if the body has an unknown encoding. Neither usage nor output can then be read from it. */
   readonly isEncoded: boolean;
 }
 
@@ -39,7 +39,7 @@ export interface ProviderClient {
 /** The provider could not be reached, or did not start a response in time. */
 export class ProviderUnreachable extends Error {
   readonly isTimeout: boolean;
-  /** True if the provider may have accepted the request, and charge for it. */
+  /** True if the provider may have accepted the request and may charge for it. */
   readonly mayBeCharged: boolean;
 
   constructor(message: string, isTimeout: boolean, mayBeCharged = false) {
@@ -50,10 +50,10 @@ export class ProviderUnreachable extends Error {
   }
 }
 
-/** Providers close idle connections after about a minute. */
+/** Shorter than the time of about a minute after which providers close idle connections. */
 const keepAliveMs = 30_000;
 
-/** Where a path of a connection is, without parsing its URL for each request. */
+/** The parsed URL of a path at a connection, cached so that it is not parsed for each request. */
 interface Target {
   readonly host: string;
   readonly origin: string;
@@ -61,12 +61,12 @@ interface Target {
   readonly isAllowed: boolean;
 }
 
-/** Paths of one connection that are kept. Those of stored responses have ids. */
+/** Maximum number of cached paths per connection. Paths of stored responses contain ids. */
 const targetsMax = 16;
 
 export function createProviderClient(options: LookupOptions): ProviderClient {
   const lookup = checkedLookup(options);
-  /** By the timeout of connecting, which undici sets per pool. */
+  /** Agents by connect timeout, which undici sets per pool. */
   const agents = new Map<number, Agent>();
   const targets = new WeakMap<Connection, Map<string, Target>>();
 
@@ -135,7 +135,7 @@ export function createProviderClient(options: LookupOptions): ProviderClient {
   };
 }
 
-/** Receives one response. It is returned once its head is there; its body follows. */
+/** Receives one response. It resolves when the head has arrived; the body follows. */
 class ResponseReceiver implements Dispatcher.DispatchHandler {
   readonly #host: string;
   readonly #cut: Cancellation | undefined;
@@ -178,7 +178,7 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
     status: number,
     received: ProviderResponse['headers'],
   ): void {
-    // Others are informational: the response follows.
+    // Informational responses are ignored; the final one follows.
     if (status < 200) {
       return;
     }
@@ -223,8 +223,8 @@ class ResponseReceiver implements Dispatcher.DispatchHandler {
 }
 
 /**
- * A provider that has the request may work on it, and charge for it: also one that is silent until the timeout, or closes the connection
- * without a response. A request that was never sent costs nothing.
+ * Returns the error of a failed request. A provider that received the request may work on it and charge for it, even if it is
+ * silent until the timeout or closes the connection without a response. A request that was never sent costs nothing.
  */
 function unreachable(error: unknown, host: string, isSent: boolean): ProviderUnreachable {
   const isTimeout =
@@ -236,8 +236,9 @@ function unreachable(error: unknown, host: string, isSent: boolean): ProviderUnr
 const encodingsMax = 3;
 
 /**
- * The gateway requests no compression; a provider that compresses nevertheless is decoded, also twice. Returns the decoders in the order in
- * which they apply; undefined if one is not known. Each decodes at the pace of its reader, which bounds the size.
+ * Returns the decoders of an encoding, in the order in which they apply; undefined if one is unknown. The gateway does not request
+ * compression, but decodes the responses of providers that compress nevertheless, even twice. Each decoder works at the pace of its
+ * reader, which bounds memory.
  */
 function decodersOf(encoding: string | string[]): readonly Decoder[] | undefined {
   const names = String(encoding)

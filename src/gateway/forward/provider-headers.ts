@@ -1,4 +1,4 @@
-/** Headers on their way to the provider and back: without credentials, hop-by-hop headers and those of Purser. */
+/** Filters the headers of requests and responses: removes credentials, hop-by-hop headers and those of Purser. */
 import type { IncomingHttpHeaders } from 'node:http';
 import {
   accountHeaders,
@@ -18,7 +18,7 @@ const hopByHop = new Set([
   'upgrade',
 ]);
 
-/** Set for each request, or meant for Purser or for a proxy before it. */
+/** Headers that are set for each request, or that are for Purser or a proxy in front of it. */
 const notForwarded = new Set([
   ...keyHeaders,
   ...accountHeaders,
@@ -31,16 +31,16 @@ const notForwarded = new Set([
   'cookie',
   'forwarded',
   'x-real-ip',
-  // It belongs to the caller. At the provider all callers share an account, and could get the responses of others.
+  // These belong to the caller. All callers share one account at the provider, so they could get the responses of others.
   'idempotency-key',
   'x-idempotency-key',
 ]);
 
-/** They make servers and proxies behind the connection take a request for another one, or send it elsewhere, or more than once. */
+/** Headers by which servers and proxies behind the connection would change the request, redirect it or send it repeatedly. */
 const redirecting =
   /^(x-http-method$|x-(http-)?method-override$|x-original-|x-rewrite-|x-portkey-|x-litellm-|cf-aig-|helicone-)/;
 
-/** Returns the headers of a request, without its credentials. */
+/** Returns the headers to send, without the caller's credentials. */
 export function requestHeaders(
   given: IncomingHttpHeaders,
   connection: Connection,
@@ -54,10 +54,10 @@ export function requestHeaders(
     }
   }
   if (headers['content-type'] !== undefined) {
-    // A charset, or another type, would make the provider read another request than the one that was checked.
+    // With a charset or another type, the provider might read another request than the one that was checked.
     headers['content-type'] = 'application/json';
   }
-  // The usage is read from the response, and compressing a stream would delay its events.
+  // No compression, because the usage is read from the response, and compressing a stream would delay its events.
   headers['accept-encoding'] = 'identity';
   Object.assign(headers, connection.headers);
   return headers;
@@ -73,12 +73,12 @@ function isForwarded(name: string): boolean {
   );
 }
 
-/** The header `Connection` names further headers that end at this hop. */
+/** Returns the names in the header `Connection`, which are hop-by-hop too. */
 function connectionHeaderNames(value: string): ReadonlySet<string> {
   return new Set(value.split(',').map((name) => name.trim().toLowerCase()));
 }
 
-/** Headers of a response that are not passed on: its body is sent with a framing of its own. */
+/** Response headers that are not sent to the client, because the gateway sends the body with its own framing. */
 const notReturned = new Set([
   'content-length',
   'date',

@@ -3,11 +3,11 @@ import type { BodySource } from './response-body.ts';
 
 export interface ReadBody {
   readonly bytes: Buffer;
-  /** False if the body was too large, broke off, or was cancelled. */
+  /** False if the body was too large, broke off or was cancelled. */
   readonly isWhole: boolean;
 }
 
-/** Reads a body into memory, up to a maximum. Never rejects: what was received is returned. */
+/** Reads a body into memory, up to a maximum. Never rejects: returns what was received. */
 export function readAll(body: BodySource, bytesMax: number, cancellation?: Cancellation): Promise<ReadBody> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];

@@ -1,8 +1,8 @@
-/** The body of a provider's response, passed on chunk by chunk without a Node stream, which would cost more than the rest of a chunk. */
+/** The body of a provider's response. Chunks are forwarded without a Node stream, which would cost more than all other work for a chunk. */
 import type { Transform } from 'node:stream';
 import type { Gunzip } from 'node:zlib';
 
-/** Receives the chunks of a body, and then one of `end` and `broken`, once. */
+/** Receives the chunks of a body, then either `end` or `broken` once. */
 export interface BodySink {
   data(chunk: Buffer): void;
   end(): void;
@@ -11,28 +11,28 @@ export interface BodySink {
 }
 
 export interface BodySource {
-  /** Starts the flow. Called once. */
+  /** Starts the flow. Must be called once. */
   read(sink: BodySink): void;
   pause(): void;
   resume(): void;
   readonly isPaused: boolean;
-  /** True if bytes were received that could not be decoded. */
+  /** True if some bytes could not be decoded. */
   readonly isUndecodable: boolean;
-  /** Closes the connection, if the body has not ended. */
+  /** Closes the connection unless the body has ended. */
   destroy(): void;
 }
 
-/** Controls the connection that a body is received from. */
+/** Controls the connection from which a body is received. */
 export interface BodyControl {
   pause(): void;
   resume(): void;
   abort(reason: Error): void;
 }
 
-/** Received bytes that are kept until the body is read; the connection is paused beyond. */
+/** Maximum number of bytes that are buffered before `read`. Beyond it, the connection is paused. */
 const unreadBytesMax = 65_536;
 
-/** A body as it is received. Chunks that arrive before `read` are kept. */
+/** A body that is being received. Chunks before `read` are buffered. */
 export class ReceivedBody implements BodySource {
   readonly isUndecodable = false;
   readonly #control: BodyControl;
@@ -86,7 +86,7 @@ export class ReceivedBody implements BodySource {
     }
   }
 
-  /** Called for each chunk that is received. */
+  /** Called for each received chunk. */
   data(chunk: Buffer): void {
     if (this.#state !== 'open') {
       return;
@@ -128,7 +128,7 @@ export class ReceivedBody implements BodySource {
   }
 }
 
-/** Returns a body that was received already. */
+/** Returns a body whose bytes were received before. */
 export function receivedBody(bytes: Buffer, isWhole: boolean): BodySource {
   return {
     read(sink) {
@@ -150,7 +150,7 @@ export function receivedBody(bytes: Buffer, isWhole: boolean): BodySource {
 /** A decoder of `node:zlib`. */
 export type Decoder = Transform & Pick<Gunzip, 'bytesWritten' | 'flush'>;
 
-/** Returns the body without its compression. It ends once both the compressed data and the body have ended. */
+/** Returns the decompressed body. It ends when both the compressed data and the source have ended. */
 export function decodedBody(source: BodySource, decoder: Decoder): BodySource {
   decoder.pause();
   decoder.on('drain', () => source.resume());
@@ -205,7 +205,7 @@ export function decodedBody(source: BodySource, decoder: Decoder): BodySource {
           if (isDecoded || decoder.destroyed) {
             broken();
           } else {
-            // The data received so far is decoded before the error is passed on.
+            // Data received so far is decoded before the error is forwarded.
             decoder.flush(() => decoder.destroy());
           }
         },
@@ -218,7 +218,7 @@ export function decodedBody(source: BodySource, decoder: Decoder): BodySource {
       return decoder.isPaused();
     },
     get isUndecodable() {
-      // The decoder ignores what follows the end of the compressed data.
+      // The decoder ignores bytes after the end of the compressed data.
       return hasFailed || source.isUndecodable || (isDecoded && givenBytes > decoder.bytesWritten);
     },
     destroy() {

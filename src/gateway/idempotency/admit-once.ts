@@ -1,6 +1,6 @@
 /**
- * Admits a call with an `Idempotency-Key` unless a call with this key was made, or is in progress. The error names the run of that call:
- * content is not stored, so its response cannot be returned again.
+ * Admits a call with an `Idempotency-Key`, unless a call with this key was made or is in progress. The error then names the run of
+ * that call. Its response cannot be returned again, because content is not stored.
  */
 import { type KeyedCall, KeyInUse } from '../../capabilities/spend/runs/index.ts';
 import { holdIdOfCall } from '../../ledger/holds/hold.ts';
@@ -23,7 +23,7 @@ export async function admitOnce<Admitted>(
   key: RequestKey,
   admit: () => Promise<Admitted>,
 ): Promise<Admitted> {
-  // Checked first, so that no limit denies a retry, and no check counts it.
+  // Checked before the admission, so that no limit denies a retry and no rate counts it.
   await requireUnused(deps, orgId, key);
   try {
     return await admit();
@@ -32,7 +32,7 @@ export async function admitOnce<Admitted>(
       throw error;
     }
     await requireUnused(deps, orgId, key);
-    // The other call has failed in the meantime, and released the key.
+    // The other call has failed in the meantime and has released the key.
     throw inProgress(null);
   }
 }
@@ -45,7 +45,7 @@ async function requireUnused(deps: AdmitOnceDependencies, orgId: string, key: Re
   try {
     await requireUnusedInLedger(deps, orgId, key);
   } catch (error) {
-    // In fail-open mode a call is allowed without this check while the ledger is unavailable.
+    // In fail-open mode, a call is allowed without this check while the ledger is unavailable.
     if (deps.failOpen?.isOutage(error) !== true) {
       throw error;
     }
@@ -62,7 +62,7 @@ async function requireUnusedInLedger(
     return;
   }
   const { runId, holdId } = firstCallOf(used);
-  // A call that has ended keeps its hold until it is posted.
+  // An ended call keeps its hold until it is posted, so pending settlements are posted first.
   await settlements.post(orgId);
   if (holdId !== undefined && (await ledger.reads.findHold(orgId, holdId)) !== undefined) {
     throw inProgress(runId);
@@ -78,7 +78,7 @@ async function requireUnusedInLedger(
   }
 }
 
-/** Returns the ids of the call that has used the key. Throws if it was another call. */
+/** Returns the ids of the call that used the key. Throws if that call had another body. */
 function firstCallOf(used: Replay): {
   readonly runId: string | null;
   readonly holdId: string | undefined;
@@ -94,7 +94,7 @@ function firstCallOf(used: Replay): {
       return { runId: null, holdId: undefined };
     case 'replayed': {
       const call = JSON.parse(used.response) as KeyedCall | { readonly decision_id: string };
-      // A call that was allowed while the ledger was unavailable is named by its decision.
+      // A call that was allowed while the ledger was unavailable is identified by its decision.
       return 'run_id' in call
         ? { runId: call.run_id, holdId: holdIdOfCall(call.run_id) }
         : { runId: call.decision_id, holdId: call.decision_id };

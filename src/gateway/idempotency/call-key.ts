@@ -1,6 +1,6 @@
 /**
- * The `Idempotency-Key` of a call in the form that the ledger stores with its hold. It belongs to the API key or the signed-in member
- * that sent it, and to the path: no other caller can find out that it was used.
+ * The `Idempotency-Key` of a call in the form that the ledger stores with its hold. It belongs to the path, and to the API key or
+ * signed-in member that sent it, so that no other caller can find out that it was used.
  */
 import { createHash, createHmac, hkdfSync } from 'node:crypto';
 import type { RequestKey } from '../../ledger/holds/hold-keys.ts';
@@ -9,7 +9,7 @@ import type { Caller } from '../../platform/http/routes/access.ts';
 
 export interface ReceivedCall {
   readonly caller: Caller;
-  /** The path with its query string, as requested. */
+  /** The requested path with its query string. */
   readonly url: string;
   readonly body: Buffer;
 }
@@ -22,10 +22,10 @@ export function callKeyOf(idempotencyKey: string, { caller, url, body }: Receive
   const owner = canonicalJson([caller.tenantId, caller.keyId, path]);
   return {
     digest: digestPrefix + createHash('sha256').update(owner).update(idempotencyKey).digest('hex'),
-    // Keyed with the idempotency key, which is not stored: a prompt cannot be guessed from it.
+    // An HMAC with the idempotency key, which is not stored, so that a prompt cannot be guessed from the fingerprint.
     fingerprint: createHmac('sha256', idempotencyKey).update(`${query}\n`).update(body).digest('hex'),
     cipherKey: Buffer.from(hkdfSync('sha256', idempotencyKey, owner, 'run of a call', 32)),
-    // The stored response names the run, not its customer.
+    // Null, because the stored response contains the run but not its customer.
     customerDigest: null,
   };
 }

@@ -1,24 +1,24 @@
 /**
- * Counts that the gateway learns from settled calls, per org and name: how many calls fell into which bucket. Lookups use memory only.
- * A job adds what this process has counted to the stored counts, and takes over their sum, so that processes and restarts share what was
+ * Counts that the gateway learns from settled calls, per org and name: the number of calls in each bucket. Lookups only use memory.
+ * A job adds the counts of this process to the stored counts and reads back their sum. So processes and restarts share what was
  * learned, and no process overwrites the counts of another. Counts contain no content of calls.
  */
 import type { Job } from '../../platform/jobs/jobs.ts';
 import type { Log } from '../../platform/log.ts';
 
 export interface LearnedCounts {
-  /** Returns the known counts; undefined if there are none. Never waits: those of an org are loaded in the background. */
+  /** Returns the known counts; undefined if there are none. Never waits, because the counts of an org are loaded in the background. */
   find(orgId: string, name: string): Int32Array | undefined;
-  /** Counts one more call. All counts of a name have the same shape. */
+  /** Counts one call. All counts of a name have the same shape. */
   add(orgId: string, name: string, bucket: number, shape: CountsShape): void;
   readonly job: Job;
-  /** Stores what is not stored yet. Never rejects. */
+  /** Stores the pending counts. Never rejects. */
   flush(): Promise<void>;
 }
 
 export interface CountsShape {
   readonly buckets: number;
-  /** Once more calls were counted, all counts are halved, so that recent calls count more. */
+  /** Number of calls after which all counts are halved, so that recent calls weigh more. */
   readonly samplesMax: number;
 }
 
@@ -31,23 +31,23 @@ export interface AddedCounts extends StoredCounts {
   readonly samplesMax: number;
 }
 
-/** The stored counts of an org. */
+/** Storage of an org's counts. */
 export interface CountsStore {
-  /** Returns the counts that were last changed first, at most `max` of them. */
+  /** Returns at most `max` counts, most recently changed first. */
   load(orgId: string, max: number): Promise<readonly StoredCounts[]>;
-  /** Adds to the stored counts, and returns the sums. */
+  /** Adds to the stored counts and returns the sums. */
   merge(orgId: string, added: readonly AddedCounts[]): Promise<readonly StoredCounts[]>;
 }
 
 interface Counts {
-  /** The counts of all processes, as far as this one knows. */
+  /** The counts of all processes that this process knows of. */
   readonly total: Int32Array;
-  /** Not stored yet; undefined if everything is. */
+  /** Counts that are not stored yet; undefined if there are none. */
   added: { readonly counts: Int32Array; readonly samplesMax: number } | undefined;
 }
 
 interface OrgCounts {
-  /** Least recently changed first. */
+  /** Counts by name, least recently changed first. */
   readonly byName: Map<string, Counts>;
   isLoaded: boolean;
   hasAdded: boolean;
@@ -59,10 +59,10 @@ const namesPerMerge = 200;
 const storeEveryMs = 30_000;
 
 export function createLearnedCounts(store: CountsStore, log: Log): LearnedCounts {
-  /** Least recently used first. */
+  /** Counts by org, least recently used first. */
   const orgs = new Map<string, OrgCounts>();
   let names = 0;
-  /** Orgs that the current pass of the job has still to store. */
+  /** Orgs that the job's current pass still has to store. */
   let pass: string[] = [];
 
   function orgOf(orgId: string): OrgCounts {
@@ -86,7 +86,7 @@ export function createLearnedCounts(store: CountsStore, log: Log): LearnedCounts
     org.isLoaded = true;
   }
 
-  /** Replaces the total by a stored sum, to which the counts that are not stored yet are added. */
+  /** Replaces the total by a stored sum plus the counts that are not stored yet. */
   function takeOver(org: OrgCounts, name: string, sum: readonly number[]): void {
     const { added } = org.byName.get(name) ?? {};
     const total = Int32Array.from(sum, (count, bucket) => count + (added?.counts[bucket] ?? 0));
@@ -136,7 +136,7 @@ export function createLearnedCounts(store: CountsStore, log: Log): LearnedCounts
     }
   }
 
-  /** Stores the counts of the next org. Returns true until each org was stored once. */
+  /** Stores counts of the next org. Returns true until the pass has stored each org once. */
   async function storeNext(): Promise<boolean> {
     if (pass.length === 0) {
       pass = [...orgs].filter(([, org]) => org.hasAdded || !org.isLoaded).map(([orgId]) => orgId);
@@ -180,7 +180,7 @@ function increment(counts: Int32Array, bucket: number): void {
   counts[bucket] = (counts[bucket] as number) + 1;
 }
 
-/** After a failure: what could not be stored waits for the next attempt. */
+/** Adds counts back that could not be stored, for the next attempt. */
 function putBack(
   counts: Counts | undefined,
   { counts: lost, samplesMax }: NonNullable<Counts['added']>,
@@ -194,7 +194,7 @@ function putBack(
   }
 }
 
-/** Returns the bucket in which this share of the counts is reached; undefined without counts. Looks at a part of the array. */
+/** Returns the bucket of a percentile; undefined without counts. Only uses a part of the array. */
 export function percentileBucket(
   counts: Int32Array,
   percentile: number,

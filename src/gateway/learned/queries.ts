@@ -1,4 +1,4 @@
-/** The stored counts that the gateway learns (`learned-counts.ts`). */
+/** The stored form of the gateway's learned counts (`learned-counts.ts`). */
 import type { Queryable } from '../../platform/db/database.ts';
 import type { AddedCounts, CountsStore, StoredCounts } from './learned-counts.ts';
 
@@ -17,8 +17,8 @@ function selectCounts(db: Queryable, orgId: string, max: number): Promise<Stored
 }
 
 /**
- * Adds counts bucket by bucket. Halving rounds up, so that the rare calls that decide about a high percentile are not forgotten.
- * Rows of other processes are locked in the order of their names, so that two processes cannot block each other.
+ * Adds counts bucket by bucket. Halving rounds up, so that the rare calls that determine a high percentile are not lost. Rows are
+ * locked in the order of their names, so that two processes cannot deadlock.
  */
 function mergeCounts(db: Queryable, orgId: string, added: readonly AddedCounts[]): Promise<StoredCounts[]> {
   return db.query<StoredCounts>(

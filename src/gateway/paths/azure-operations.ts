@@ -1,13 +1,16 @@
-/** The paths below `/openai`: those of SDKs of OpenAI have `/v1` first, and those of Azure's clients have not. */
+/** The paths below `/openai`. OpenAI's SDKs put `/v1` first; Azure's clients do not. */
 import type { WantedConnection } from '../../capabilities/integration/connections/index.ts';
 import { decoded, openAiFormats, openAiOperation } from './openai-operations.ts';
 import type { GatewayOperation, PathRequest } from './operation.ts';
 
 const azureConnections: WantedConnection = { kind: 'azure_openai' };
-/** Clients do not encode the slash in the name of a model. */
+/** The name may contain a slash, because clients do not encode slashes in model names. */
 const deploymentPath = new RegExp(`^deployments/(.+)/(${[...openAiFormats.keys()].join('|')})$`);
 
-/** `wanted`: the connections to call; undefined: those that speak the format, or those of Azure for its clients. */
+/**
+ * Returns the operation. `wanted` selects the connections. If it is undefined, those that speak the format are called, and for
+ * Azure's clients those of Azure.
+ */
 export function endpointOperation(
   { verb, segments, query }: PathRequest,
   wanted: WantedConnection | undefined,
@@ -19,8 +22,8 @@ export function endpointOperation(
 }
 
 /**
- * Azure's clients append `/openai` to their endpoint and nothing else: to operations that Azure serves by deployment, whose name is in the
- * path, and to responses, whose body names it.
+ * Returns the operation of an Azure client. Such clients append `/openai` to their endpoint. Operations that Azure serves by
+ * deployment have its name in the path; responses have it in the body.
  */
 function azureOperation(
   { verb, segments, query }: PathRequest,
@@ -38,7 +41,7 @@ function azureOperation(
     : { kind: 'metered', format, wanted, below: '', query, deployment };
 }
 
-/** The connection has its own version, or calls the API without dated versions. */
+/** Removes the API version of the client. The connection has its own version, or uses the API without dated versions. */
 function withoutApiVersion(query: string): string {
   const parameters = new URLSearchParams(query);
   if (!parameters.has('api-version')) {

@@ -3,7 +3,10 @@ import { endpointOperation } from './azure-operations.ts';
 import { decoded, openAiOperation } from './openai-operations.ts';
 import type { ServedPath } from './operation.ts';
 
-/** One connection: `/compat/{connection}` is a base URL with `/v1` behind it, and the endpoint of an Azure client with `/openai`. */
+/**
+ * A single connection: `/compat/{connection}` followed by `/v1` is a base URL, and followed by `/openai` the endpoint of an Azure
+ * client.
+ */
 export const compat: ServedPath = {
   prefix: '/compat',
   format: callFormats.chat,

@@ -1,4 +1,4 @@
-/** The registry of our paths. Every other path below their prefixes is 404: nothing passes unmetered. */
+/** The registry of our paths. Any other path below their prefixes gets 404, so that nothing passes unmetered. */
 import type { CallFormat } from '../../kernel/providers/call-format.ts';
 import { anthropic } from './anthropic.ts';
 import { compat } from './compat.ts';
@@ -7,12 +7,12 @@ import type { GatewayOperation, ServedPath } from './operation.ts';
 
 export const servedPaths: readonly ServedPath[] = [openai, anthropic, compat];
 
-/** Metered operations by URL: clients use few, and parsing one costs more than the rest of the routing. */
+/** Metered operations by URL, cached because parsing a URL costs more than the rest of the routing. Clients use few URLs. */
 const metered = new Map<string, GatewayOperation>();
 const meteredMax = 1_000;
 const cachedUrlMax = 200;
 
-/** Parameters of metered calls that are forwarded. A provider might read others instead of members of the body. */
+/** Query parameters of metered calls that are forwarded. A provider might read others in place of body members. */
 const meteredParameters: ReadonlySet<string> = new Set(['beta']);
 
 function withParameters(query: string, names: ReadonlySet<string>): string {
@@ -20,7 +20,7 @@ function withParameters(query: string, names: ReadonlySet<string>): string {
   return kept.length === 0 ? '' : `?${new URLSearchParams(kept)}`;
 }
 
-/** Returns undefined for a path or method that the gateway does not serve. HEAD is treated as GET. */
+/** Returns the operation of a path and method; undefined if the gateway does not serve it. HEAD counts as GET. */
 export function operationOf(method: string, url: string): GatewayOperation | undefined {
   const known = method === 'POST' ? metered.get(url) : undefined;
   if (known !== undefined) {
@@ -46,7 +46,7 @@ function parseOperation(method: string, url: string): GatewayOperation | undefin
   return servedPaths.find(({ prefix }) => prefix === `/${first}`)?.operationOf({ verb, segments, query });
 }
 
-/** Returns the format of errors: the format of the call, or else the usual format of the prefix. */
+/** Returns the format of error responses: that of the call, otherwise the usual one of the prefix. */
 export function formatOf(operation: GatewayOperation | undefined, url: string): CallFormat {
   const path = servedPaths.find(({ prefix }) => url.startsWith(prefix)) ?? openai;
   return operation?.kind === 'metered' ? operation.format : path.format;

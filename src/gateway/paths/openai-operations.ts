@@ -1,4 +1,4 @@
-/** The operations of OpenAI, below the version of a path. */
+/** The operations of OpenAI below the version in the path. */
 import type { WantedConnection } from '../../capabilities/integration/connections/index.ts';
 import type { CallFormat } from '../../kernel/providers/call-format.ts';
 import { callFormats } from '../../kernel/providers/formats.ts';
@@ -6,14 +6,14 @@ import type { GatewayOperation, ModelList, PathRequest } from './operation.ts';
 
 const { chat, responses, embeddings } = callFormats;
 
-/** Formats by their path. */
+/** Formats by path. */
 export const openAiFormats: ReadonlyMap<string, CallFormat> = new Map(
   [chat, responses, embeddings].map((format) => [format.path.slice(1), format]),
 );
 
 const storedResponse = /^responses\/([\w-]{1,200})(\/cancel)?$/;
 
-/** `wanted`: the connections to call; undefined: those that speak the format. */
+/** Returns the operation. `wanted` selects the connections. If it is undefined, those that speak the format are called. */
 export function openAiOperation(
   { verb, segments, query }: PathRequest,
   wanted: WantedConnection | undefined,
@@ -53,7 +53,7 @@ const openAiModels: ModelList = {
   }),
 };
 
-/** Returns the text of a segment; undefined if it has none. */
+/** Decodes a path segment; undefined if it is empty or malformed. */
 export function decoded(segment: string): string | undefined {
   try {
     const text = decodeURIComponent(segment);

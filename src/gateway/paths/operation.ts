@@ -1,4 +1,4 @@
-/** The operations that the gateway serves, and what a path below one of its prefixes is. */
+/** The operations that the gateway serves, and the interface of its path prefixes. */
 import {
   type Connection,
   kindOf,
@@ -6,17 +6,17 @@ import {
 } from '../../capabilities/integration/connections/index.ts';
 import type { CallFormat } from '../../kernel/providers/call-format.ts';
 
-/** A prefix of our paths. Each has a file, and a line in `index.ts`. */
+/** A path prefix. Each has a file, and a line in `index.ts`. */
 export interface ServedPath {
   readonly prefix: string;
-  /** The format of errors that belong to no call. */
+  /** The format of errors that do not belong to a call. */
   readonly format: CallFormat;
-  /** Returns undefined for a path or method that is not served. */
+  /** Returns the operation; undefined for a path or method that is not served. */
   operationOf(request: PathRequest): GatewayOperation | undefined;
 }
 
 export interface PathRequest {
-  /** HEAD is GET. */
+  /** The HTTP method. HEAD is replaced by GET. */
   readonly verb: string;
   /** Segments of the path below the prefix. */
   readonly segments: readonly string[];
@@ -28,22 +28,22 @@ export interface PathRequest {
 interface Forwarded {
   readonly format: CallFormat;
   readonly wanted: WantedConnection;
-  /** The part after the path of the format. */
+  /** The path after that of the format. */
   readonly below: string;
   readonly query: string;
 }
 
 export interface MeteredOperation extends Forwarded {
   readonly kind: 'metered';
-  /** The model, if the path names it and not the body. */
+  /** The model, if the path has it instead of the body. */
   readonly deployment?: string;
 }
 
-/** Forwarded without a hold, because providers do not charge for it. `free`: the model is in the body. */
+/** Forwarded without a hold, because providers do not charge for it. For `free`, the model is in the body. */
 export type FreeOperation = Forwarded &
   (
     | { readonly kind: 'free' }
-    /** Reads, deletes or cancels a stored response, whose connection is not known. */
+    /** Reads, deletes or cancels a stored response. Its connection is unknown. */
     | { readonly kind: 'stored-response'; readonly responseId: string }
   );
 
@@ -59,12 +59,15 @@ export interface ServedModel {
 }
 
 export interface ModelList {
-  /** False for providers whose models are of no use below the prefix: a connection without a list of models accepts every name. */
+  /**
+   * Returns false for providers whose models cannot be called below this prefix. Needed because a connection without a list of
+   * models accepts every name.
+   */
   lists(provider: string | null): boolean;
   bodyOf(models: readonly ServedModel[]): object;
 }
 
-/** Returns the path and query of a request. A connection that is called by its name may speak formats that its kind does not. */
+/** Returns the path and query at a connection. A connection that is called by its name may speak formats that its kind does not list. */
 export function providerPath(connection: Connection, { format, below, query }: Forwarded): string {
   return `${kindOf(connection).paths.get(format) ?? format.path}${below}${query}`;
 }

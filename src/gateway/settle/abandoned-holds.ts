@@ -1,7 +1,6 @@
 /**
- * Holds of calls that were not made: the database became unavailable while the hold was taken, and may have stored it. They are
- * voided, and runs that were stored with them are cancelled, since the amount of a call that is never settled is posted when its
- * hold expires.
+ * Holds of calls that were not made: the database became unavailable while the hold was taken, and may have stored it. These holds
+ * are voided, and runs stored with them are cancelled. Otherwise their amounts would be posted when the holds expire.
  */
 import {
   completeRun,
@@ -25,7 +24,10 @@ export interface AbandonedHolds {
   readonly job: Job;
 }
 
-/** Calls fail quickly while the database is unavailable, and hardly any of them leaves a hold. Holds beyond this number are posted at expiry. */
+/**
+ * Maximum number of holds to void. Calls fail quickly while the database is unavailable, so few of them leave a hold. Further holds
+ * are posted at expiry.
+ */
 const holdsMax = 10_000;
 
 export function createAbandonedHolds(runs: RunDependencies, clock: Clock): AbandonedHolds {
@@ -39,7 +41,7 @@ export function createAbandonedHolds(runs: RunDependencies, clock: Clock): Aband
         ignoreMissing,
       );
     }
-    // Also without its run: the hold of a call with an idempotency key is taken before the run is stored.
+    // Voided even without its run, because the hold of a call with an idempotency key is taken before the run is stored.
     await runs.ledger.void(orgId, holdIdOfCall(runId));
   }
 
@@ -59,7 +61,7 @@ export function createAbandonedHolds(runs: RunDependencies, clock: Clock): Aband
             calls.delete(call);
           }
         } catch (error) {
-          // Tried again by the next run of the job.
+          // The next run of the job tries again.
           if (!(error instanceof ServiceUnavailable)) {
             throw error;
           }
@@ -70,7 +72,7 @@ export function createAbandonedHolds(runs: RunDependencies, clock: Clock): Aband
   };
 }
 
-/** The run was not stored, or has ended. */
+/** Ignores that the run was not stored or has ended; throws any other error. */
 function ignoreMissing(error: unknown): void {
   if (!(error instanceof ApiError) || error.status >= 500) {
     throw error;

@@ -1,4 +1,4 @@
-/** Posts settlements, those of an org together, and returns which need another attempt. */
+/** Posts settlements, grouped by org, and returns those that need another attempt. */
 import {
   type CallPosting,
   completeRun,
@@ -18,21 +18,21 @@ import type { QueuedSettlement } from './settlement-queue.ts';
 
 export interface PendingSettlement extends QueuedSettlement {
   readonly settlement: Settlement;
-  /** Undefined if it must be drafted first. */
+  /** The drafted posting; undefined if it must be drafted first. */
   readonly posting: CallPosting | undefined;
-  /** Undefined if it could not be written to disk. */
+  /** Location on disk; undefined if the settlement could not be written. */
   readonly segment: Segment | undefined;
-  /** Attempts that have failed although the ledger is available. */
+  /** Number of failed attempts while the ledger was available. */
   faults: number;
 }
 
 type DraftedSettlement = PendingSettlement & { readonly posting: CallPosting };
 
-/** A settlement that has failed this often, about once a second, cannot be posted. */
+/** Number of failures, about one per second, after which a settlement counts as impossible to post. */
 const faultsMax = 60;
 
 export function createSettlementPoster(runs: RunDependencies, clock: Clock) {
-  /** Returns undefined if the run has no id yet, or is stored already. */
+  /** Drafts a settlement. Returns undefined if the run has no id yet, or is stored already. */
   function draft(settlement: Settlement): Promise<CallPosting> | undefined {
     const { runId, isStored } = settlement;
     if (runId === null || isStored) {
@@ -62,7 +62,7 @@ export function createSettlementPoster(runs: RunDependencies, clock: Clock) {
             endOf(settlement),
           ));
     } catch (error) {
-      // An earlier attempt was posted although its answer was lost.
+      // A conflict means that an earlier attempt was posted although its response was lost.
       if (!(error instanceof ApiError && error.code === 'conflict')) {
         throw error;
       }
@@ -79,13 +79,16 @@ export function createSettlementPoster(runs: RunDependencies, clock: Clock) {
     }
   }
 
-  /** Returns the settlements that need another attempt. */
+  /** Posts each settlement separately. Returns those that need another attempt. */
   async function postEach(batch: readonly PendingSettlement[]): Promise<PendingSettlement[]> {
     const posted = await Promise.all(batch.map(isPosted));
     return batch.filter((_, index) => posted[index] !== true);
   }
 
-  /** Like `postEach`, for drafted settlements of one org: as one group, which takes much less time than a group for each. */
+  /**
+   * Posts drafted settlements of one org as one group, which takes much less time than one group each. Returns those that need
+   * another attempt.
+   */
   async function postGroup(
     orgId: string,
     drafted: readonly DraftedSettlement[],
@@ -97,12 +100,12 @@ export function createSettlementPoster(runs: RunDependencies, clock: Clock) {
         (pending, index) => errors[index] !== undefined && !isRejected(errors[index], pending),
       );
     } catch {
-      // One of them may have failed the others.
+      // One settlement may have failed the whole group.
       return postEach(drafted);
     }
   }
 
-  /** Returns the settlements that need another attempt. */
+  /** Posts settlements by org. Returns those that need another attempt. */
   async function postTogether(batch: readonly PendingSettlement[]): Promise<PendingSettlement[]> {
     const others: PendingSettlement[] = [];
     const draftedOf = new Map<string, DraftedSettlement[]>();
@@ -118,7 +121,7 @@ export function createSettlementPoster(runs: RunDependencies, clock: Clock) {
     return (await Promise.all([postEach(others), ...groups])).flat();
   }
 
-  /** A settlement that can never be posted is left to the expiry of its hold, which posts the held amount. */
+  /** Returns true if a settlement can never be posted. It is then left to the expiry of its hold, which posts the held amount. */
   function isRejected(error: unknown, pending: PendingSettlement): boolean {
     const isInvalid = error instanceof ApiError && error.status < 500;
     pending.isLedgerAway = !isInvalid && isOutage(error);

@@ -1,10 +1,10 @@
 /**
- * Settlements that are not posted yet. Those that failed wait apart, so that they keep no others waiting: settlements that failed
- * by themselves, and all settlements of an org whose ledger is unavailable. On Citus the ledger of one org may be unavailable alone.
+ * Settlements that are not posted yet. Failed ones wait separately, so that they do not delay others: settlements that failed by
+ * themselves, and all settlements of an org whose ledger is unavailable. On Citus, the ledger of a single org may be unavailable.
  */
 export interface QueuedSettlement {
   readonly settlement: { readonly orgId: string };
-  /** True if the last attempt has failed because the ledger is unavailable. */
+  /** True if the last attempt failed because the ledger was unavailable. */
   isLedgerAway: boolean;
 }
 
@@ -12,10 +12,10 @@ export class SettlementQueue<Pending extends QueuedSettlement> {
   readonly #ready: Pending[] = [];
   /** Settlements that failed although the ledger of their org was available. */
   readonly #failed: Pending[] = [];
-  /** Settlements of orgs whose ledger is unavailable. An org moves to the end when it is tried. */
+  /** Settlements of orgs whose ledger is unavailable. An org moves to the end after each attempt. */
   readonly #away = new Map<string, Pending[]>();
 
-  /** Number of settlements that may be posted now. */
+  /** Number of settlements that can be posted now. */
   get ready(): number {
     return this.#ready.length;
   }
@@ -37,7 +37,7 @@ export class SettlementQueue<Pending extends QueuedSettlement> {
     return this.#ready.splice(0, count);
   }
 
-  /** Takes back the settlements of a batch that failed. Returns false if the ledger was unavailable for all orgs of the batch. */
+  /** Adds failed settlements of a batch again. Returns false if the ledger was unavailable for all orgs of the batch. */
   takeBack(batch: readonly Pending[], failed: ReadonlySet<Pending>): boolean {
     const available = new Set(
       batch.flatMap((one) => (failed.has(one) && one.isLedgerAway ? [] : one.settlement.orgId)),
@@ -70,8 +70,8 @@ export class SettlementQueue<Pending extends QueuedSettlement> {
   }
 
   /**
-   * Makes failed settlements ready for another attempt, at most `count` of each kind. Of an org whose ledger is unavailable only one is
-   * tried; the others are ready once the ledger is available.
+   * Makes failed settlements ready for another attempt, at most `count` of each kind. For an org whose ledger is unavailable, only
+   * one is tried. Its others become ready when the ledger is available.
    */
   retry(count: number): void {
     this.#ready.push(...this.#failed.splice(0, count));

@@ -1,7 +1,7 @@
 /**
- * Settles calls. A settlement is on disk before the response ends, and is posted a moment later, together with others: one transaction
- * for many calls. Until then its hold is open, so no limit is exceeded. A settlement that fails because the ledger is unavailable is
- * retried until the ledger has it, also by the next process. If even the disk fails, the hold expires, and its whole amount is posted.
+ * Settles calls. A settlement is on disk before the response ends, and is posted shortly after, in one transaction with others.
+ * Until then its hold is open, so no limit is exceeded. A settlement that fails because the ledger is unavailable is retried until
+ * the ledger has it, also by the next process. If even the disk fails, the hold expires and its whole amount is posted.
  */
 import type { CallPosting, RunDependencies } from '../../capabilities/spend/runs/index.ts';
 import { formatUsd } from '../../kernel/money.ts';
@@ -13,14 +13,14 @@ import { parseSettlement, type Settlement } from './settlement.ts';
 import { SettlementQueue } from './settlement-queue.ts';
 
 export interface SettledCall {
-  /** Undefined if it is not known yet. */
+  /** Cost of the call; undefined if it is not known yet. */
   readonly costUsd: string | undefined;
 }
 
 export interface Settlements {
-  /** Resolves once the settlement is on disk, or is posted. Never rejects. `heldNanos` is the cost if the actual one is unknown. */
+  /** Resolves once the settlement is on disk or posted. Never rejects. `heldNanos` is the cost if the actual one is unknown. */
   settle(settlement: Settlement, heldNanos: bigint): Promise<SettledCall>;
-  /** Posts the settlements of an org that wait. Returns undefined if there are none, or if the ledger of the org is unavailable. */
+  /** Posts the waiting settlements of an org. Returns undefined if there are none, or if the ledger of the org is unavailable. */
   post(orgId: string): Promise<void> | undefined;
   readonly pending: number;
   readonly job: Job;
@@ -47,10 +47,10 @@ export function createSettlements({
 }: SettlementDependencies): Settlements {
   const { log } = runs;
   const { draft, postTogether } = createSettlementPoster(runs, clock);
-  // A power cut may lose the last lines. Their holds are posted at the held amount then, which is never too little.
+  // Not synced: a power cut may lose the last lines. Their holds are then posted at the held amount, which is never too little.
   const spool = new DurableSpool(directory, { durability: 'os' });
   const queue = new SettlementQueue<PendingSettlement>();
-  /** Number of settlements of each org that wait or are being posted. */
+  /** Number of settlements per org that are waiting or being posted. */
   const waitingOf = new Map<string, number>();
   let postingNow: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -80,7 +80,7 @@ export function createSettlements({
     }
   }
 
-  /** Posts all that are ready now. Stops at a batch for which the ledger is unavailable. */
+  /** Posts all ready settlements. Stops at a batch for which the ledger is unavailable. */
   async function postReady(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;
@@ -107,7 +107,7 @@ export function createSettlements({
 
   async function postOrg(orgId: string): Promise<void> {
     await postNow();
-    // The batch may have been taken before the settlements of the org arrived.
+    // Posts once more, because the running batch may have started before the settlements of the org arrived.
     if (isPostable(orgId)) {
       await postNow();
     }
@@ -123,7 +123,7 @@ export function createSettlements({
   async function retryFailed(): Promise<void> {
     queue.retry(postedTogetherMax);
     await postNow();
-    // The settlements of orgs whose ledger is available again.
+    // Posts the settlements of orgs whose ledger is available again.
     if (queue.ready > 0) {
       await postNow();
     }
@@ -144,7 +144,7 @@ export function createSettlements({
 
   return {
     async settle(settlement, heldNanos) {
-      // A price that cannot be read now is read when the settlement is posted.
+      // If the price cannot be read now, it is read when the settlement is posted.
       const posting = await draft(settlement)?.catch(() => undefined);
       const segment = await spool.append(JSON.stringify(settlement)).catch((err) => {
         log.error({ err }, 'cannot write a settlement of a gateway call to disk');

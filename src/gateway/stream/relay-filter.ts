@@ -1,7 +1,6 @@
 /**
- * The bytes of a streamed response on their way to the client: read as events for their usage, and passed on unchanged, event by
- * event, so that the gateway can end a stream with an event of its own. Only the chunk with the usage that the client did not
- * request is left out.
+ * Filters the bytes of a streamed response for the client. Events are read for their usage and forwarded unchanged one by one, so
+ * that the gateway can end a stream with its own event. Only the usage chunk that the client did not request is dropped.
  */
 import type { ResponseFormat } from '../../kernel/providers/call-format.ts';
 import type { OpenStream } from '../../kernel/providers/open-stream.ts';
@@ -11,11 +10,11 @@ import { bytesOf } from '../usage/output-bound.ts';
 import { RepeatedDelta } from './repeated-delta.ts';
 
 export interface RelayFilter {
-  /** From now on events are only read for their usage: `push` returns nothing. */
+  /** Makes `push` return nothing from now on. Events are then only read for their usage. */
   stopPassing(): void;
-  /** Returns the bytes to pass on now: those of all complete events. */
+  /** Returns the bytes to forward now: all complete events. */
   push(chunk: Buffer): Buffer;
-  /** Returns the remaining bytes of a stream that the provider has ended; of another one, the incomplete event is dropped. */
+  /** Returns the remaining bytes if the provider has ended the stream. Otherwise the incomplete event is dropped. */
   end(isComplete: boolean): Buffer;
 }
 
@@ -50,7 +49,7 @@ export function createRelayFilter({
       ? (_: Buffer, start: number, end: number) => end - start
       : (chunk: Buffer, start: number, end: number) => bound(chunk.toString('utf8', start, end));
 
-  /** Counts the output of the events that repeat an earlier one. Returns the position after them. */
+  /** Counts the output of events that repeat an earlier one. Returns the position after them. */
   function skipRepeated(chunk: Buffer, start: number): number {
     let at = start;
     while (at < chunk.length) {
@@ -73,14 +72,14 @@ export function createRelayFilter({
         return isPassing ? chunk : noBytes;
       }
       const kept: Buffer[] = [];
-      /** True while the bytes to pass on are those of the chunk. */
+      /** True while the bytes to forward are exactly those of the chunk. */
       let isUnchanged = reader.isBetweenEvents;
       for (let at = 0; at < chunk.length && !reader.isOverlong; ) {
         const skipped = reader.isBetweenEvents ? skipRepeated(chunk, at) : at;
         if (skipped > at) {
           kept.push(chunk.subarray(at, skipped));
         }
-        // One event after the other, since each may be the one that those after it repeat.
+        // Events are processed one by one, because the next events may repeat any of them.
         const boundary = chunk.indexOf(emptyLine, skipped);
         at = boundary === -1 ? chunk.length : boundary + emptyLine.length;
         for (const event of reader.push(chunk.subarray(skipped, at))) {

@@ -1,6 +1,6 @@
 /**
- * Relays a streamed response to the client: chunk by chunk, at the pace of the client, and through a filter that reads the usage.
- * The stream ends for the client once its call is settled.
+ * Relays a streamed response to the client: chunk by chunk, at the pace of the client, through a filter that reads the usage. For
+ * the client, the stream ends once the call is settled.
  */
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
@@ -12,11 +12,11 @@ export type StreamEnd =
   | 'complete'
   /** The provider's stream broke off or timed out. */
   | 'broken'
-  /** The client has left, and the rest was not read to its end. */
+  /** The client has left, and the rest was not read. */
   | 'left'
-  /** The process stops. */
+  /** The process is stopping. */
   | 'cut'
-  /** The hold could not be increased, so the rest of the output was not passed on. */
+  /** The hold could not be increased, so the rest of the output was not sent to the client. */
   | 'truncated';
 
 export interface RelayOptions {
@@ -24,29 +24,29 @@ export interface RelayOptions {
   readonly filter: RelayFilter;
   /** Maximum duration of the whole response. */
   readonly totalMs: number;
-  /** Returns true if the rest may be read after the client has left, and takes one of the places for that. */
+  /** Returns true if the rest may be read after the client has left, and takes a drain place for it. */
   mayDrain(): boolean;
   readonly drainMs: number;
-  /** Called after each chunk. Resolves to false if no more output can be held: the stream is then ended. */
+  /** Called after each chunk. Resolves to false if no more output can be held. The stream is then ended. */
   cover?(): Promise<boolean> | undefined;
   /**
-   * Returns the bytes that the gateway adds at an end that is not the provider's. `isBehind`: the client was slower than the
-   * provider, so the provider may have sent any number of bytes more.
+   * Returns the bytes that the gateway adds if it ends the stream itself. `isBehind` is true if the client was slower than the
+   * provider, which may have sent any number of further bytes.
    */
   endingOf(end: StreamEnd, isBehind: boolean): string;
-  /** Called once. The client sees the end of the stream when this has resolved, and a broken one if it has not. */
+  /** Called once. The client sees the end of the stream when the promise resolves, and a broken stream if it does not. */
   onEnd(end: StreamEnd, isBehind: boolean): Promise<void>;
 }
 
 export interface Relay {
   readonly body: Readable;
-  /** Ends the stream now, because the process stops. Resolves once the call is settled. */
+  /** Ends the stream when the process stops. Resolves once the call is settled. */
   cut(): Promise<void>;
-  /** Handles a client that has closed its sending side like one that has left. */
+  /** Treats a client that has closed its sending side as one that has left. */
   leave(): void;
 }
 
-/** Turns of the event loop without data after which nothing more has arrived, and the most that are waited for that. */
+/** Number of turns of the event loop without data after which no more is expected, and the maximum number of turns to wait. */
 const quietTurns = 4;
 const catchUpTurnsMax = 1_000;
 
@@ -56,9 +56,9 @@ export function relayStream(options: RelayOptions): Relay {
   let isEnding = false;
   let isReading = false;
   let hasClient = true;
-  /** True while the hold is being increased: nothing more may be received. */
+  /** True while the hold is being increased. No more is received then. */
   let isHeldBack = false;
-  /** True once no more can be held: what has arrived is read for its usage, and not passed on. */
+  /** True once no more can be held. Data that has arrived is read for its usage but not forwarded. */
   let isTruncating = false;
   let hasReceived = false;
   let drainTimer: NodeJS.Timeout | undefined;
@@ -74,7 +74,7 @@ export function relayStream(options: RelayOptions): Relay {
   });
   const totalTimer = setTimeout(() => source.destroy(), options.totalMs);
 
-  /** Ends once; later calls resolve with the first one. */
+  /** Ends the stream once. Later calls resolve together with the first one. */
   function end(kind: StreamEnd): Promise<void> | undefined {
     if (!isEnding) {
       isEnding = true;
@@ -94,7 +94,7 @@ export function relayStream(options: RelayOptions): Relay {
         pass(Buffer.from(options.endingOf(kind, isBehind)));
       }
     } catch (error) {
-      // Whatever a provider sends, its call is settled.
+      // The call must be settled whatever the provider sends.
       body.destroy(error as Error);
     }
     if (kind !== 'complete') {
@@ -130,7 +130,7 @@ export function relayStream(options: RelayOptions): Relay {
     resume();
   }
 
-  /** Data flows only once the client reads. */
+  /** Lets data flow when the client reads. */
   function resume(): void {
     if (isHeldBack || isTruncating) {
       return;
@@ -159,7 +159,7 @@ export function relayStream(options: RelayOptions): Relay {
     );
   }
 
-  /** The provider charges for what it has sent while the hold was being increased, so that is read first. */
+  /** Ends the stream. What the provider sent while the hold was being increased is read first, because it is charged. */
   async function truncate(): Promise<void> {
     isTruncating = true;
     filter.stopPassing();
@@ -193,7 +193,7 @@ export function relayStream(options: RelayOptions): Relay {
     broken: () => sourceEnded('broken'),
   };
 
-  /** A stream that is being truncated has parts that the client did not get. */
+  /** Ends the stream when the provider has. During a truncation, the client has not got all of it. */
   function sourceEnded(kind: StreamEnd): void {
     hasReceived = false;
     void end(isTruncating ? 'truncated' : kind);

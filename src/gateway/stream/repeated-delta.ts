@@ -1,22 +1,22 @@
 /**
- * Recognizes events that repeat an earlier one with another text, as most events of a stream do. The earlier one was parsed; if all other
- * bytes are the same, nothing but the text can differ, and parsing again would find nothing else.
+ * Recognizes events that repeat an earlier one with another text, as most events of a stream do. The earlier one was parsed. If all
+ * other bytes are equal, only the text can differ, and parsing again would find nothing else.
  */
 import type { ResponseFormat } from '../../kernel/providers/call-format.ts';
 import type { Fields } from '../../kernel/providers/fields.ts';
 
-/** The bytes around the text of an event, and around the padding that some providers add after it. */
+/** The bytes before and after the text of an event. Some providers add padding after the text. */
 interface Template {
   readonly before: Buffer;
   readonly between: Buffer;
-  /** Undefined if there is no padding. */
+  /** The bytes after the padding; undefined if there is none. */
   readonly after: Buffer | undefined;
 }
 
 export interface RepeatedEvent {
   readonly textStart: number;
   readonly textEnd: number;
-  /** The end of the event. */
+  /** Position of the end of the event. */
   readonly end: number;
 }
 
@@ -24,7 +24,7 @@ const quote = 0x22;
 const backslash = 0x5c;
 const space = 0x20;
 const lineFeed = 0x0a;
-/** Events of streams that never repeat are not examined for long. */
+/** Number of learned events without a repetition after which a stream is no longer examined. */
 const fruitlessMax = 8;
 
 export class RepeatedDelta {
@@ -37,7 +37,7 @@ export class RepeatedDelta {
     this.#textNameOf = repeatedText;
   }
 
-  /** Takes an event that was parsed as the one that the next events may repeat. */
+  /** Stores a parsed event as the one that the next events may repeat. */
   learn(raw: Buffer, data: Fields): void {
     if (this.#learned > fruitlessMax && this.#found < this.#learned) {
       return;
@@ -49,7 +49,7 @@ export class RepeatedDelta {
     }
   }
 
-  /** Returns the event at a position of a chunk; undefined if it differs in more than its text, or is not complete. */
+  /** Returns the event at a position of a chunk. Returns undefined if it differs in more than its text, or is incomplete. */
   find(chunk: Buffer, at: number): RepeatedEvent | undefined {
     const template = this.#template;
     if (template === undefined || !hasAt(chunk, at, template.before)) {
@@ -73,7 +73,7 @@ export class RepeatedDelta {
   }
 }
 
-/** Quotes inside of strings are escaped, so what looks like a name and the start of its text is one. */
+/** Splits an event into a template. Quotes inside strings are escaped, so a match of the quoted name is really a name. */
 function templateOf(raw: Buffer, name: string): Template | undefined {
   const textStart = onlyTextOf(raw, name);
   const textEnd = textStart === undefined ? undefined : endOfText(raw, textStart);
@@ -92,13 +92,13 @@ function templateOf(raw: Buffer, name: string): Template | undefined {
       };
 }
 
-/** Returns the start of the text of a name that occurs once. */
+/** Returns the start of a member's text, if the name occurs only once. */
 function onlyTextOf(raw: Buffer, name: string): number | undefined {
   const [first, ...more] = raw.toString('latin1').matchAll(new RegExp(`"${name}": ?"`, 'g'));
   return first === undefined || more.length > 0 ? undefined : first.index + first[0].length;
 }
 
-/** Returns the position of the quote that ends a text without escapes. */
+/** Returns the position of the quote that ends a text; undefined if the text has escapes. */
 function endOfText(bytes: Buffer, start: number): number | undefined {
   for (let at = start; at < bytes.length; at += 1) {
     const byte = bytes[at] as number;

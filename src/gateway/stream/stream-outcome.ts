@@ -1,4 +1,4 @@
-/** Decides by the end of a stream how its call is settled, and how the response of the client ends. */
+/** Derives from the end of a stream how its call is settled, and how the client's response ends. */
 import type { GatewayErrorCode } from '../../contract/gateway-errors.ts';
 import type { CallOutcome } from '../../kernel/providers/call-end.ts';
 import type { CallUsage } from '../../kernel/providers/call-usage.ts';
@@ -7,7 +7,7 @@ import type { StreamUsage } from '../../kernel/providers/stream-usage.ts';
 import { stopping } from '../errors/call-errors.ts';
 import type { StreamEnd } from './relay-stream.ts';
 
-/** `isBounded` is false if more output may have been generated than what was received shows. */
+/** Returns the outcome for the settlement. `isBounded` is false if more output may have been generated than was received. */
 export function streamOutcome(end: StreamEnd, usage: StreamUsage, isBounded: boolean): CallOutcome {
   return {
     status: statusOf(end, usage),
@@ -39,11 +39,11 @@ function statusOf(end: StreamEnd, { hasFailed }: StreamUsage): CallOutcome['stat
   }
 }
 
-/** The code of an error event. */
+/** Code of the error event that ends a stream. */
 const interruptedCode: GatewayErrorCode = 'stream_interrupted';
 const failureMessages = { broken: 'The stream of the provider broke off.', cut: stopping };
 
-/** `posted` returns the usage that is posted for the call. */
+/** Returns the bytes that end the client's stream. `posted` returns the usage that is posted for the call. */
 export function endingOf(end: StreamEnd, open: OpenStream, posted: () => CallUsage): string {
   switch (end) {
     case 'broken':

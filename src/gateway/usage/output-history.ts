@@ -1,4 +1,4 @@
-/** Outputs of earlier calls, per key and model: how much to hold at first with `hold: expected`. */
+/** Outputs of earlier calls, per key and model. They determine the first hold with `hold: expected`. */
 import { type LearnedCounts, percentileBucket, sumOf } from '../learned/learned-counts.ts';
 
 export interface OutputSubject {
@@ -9,13 +9,13 @@ export interface OutputSubject {
 
 export interface OutputHistory {
   learn(subject: OutputSubject, outputTokens: number): void;
-  /** Returns the 95th percentile, rounded up; undefined while too few calls were made. */
+  /** Returns the 95th percentile, rounded up; undefined while there are too few calls. */
   expected(subject: OutputSubject): number | undefined;
 }
 
 const percentile = 0.95;
 const samplesMin = 20;
-/** Each bucket ends at 1.2 times the end of the one before: the last one at about 100,000 tokens. */
+/** Each bucket ends at 1.2 times the end of the previous one, the last one at about 100,000 tokens. */
 const shape = { buckets: 64, samplesMax: 400 };
 const growth = 1.2;
 
