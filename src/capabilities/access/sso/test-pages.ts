@@ -1,6 +1,7 @@
 /** The steps of a test of single sign-on in the browser: to the identity provider, back, and on to the result. */
 import { ApiError, apiError, found } from '../../../contract/api-error.ts';
-import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { rolledBack } from '../../../platform/db/rolled-back.ts';
 import { type PageAnswer, redirectTo, type Visit } from '../../../platform/http/routes/page.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Log } from '../../../platform/log.ts';
@@ -166,28 +167,6 @@ export function createTestPages({
       });
     },
   };
-}
-
-class RolledBack<Result> extends Error {
-  readonly result: Result;
-  constructor(result: Result) {
-    super('rolled back');
-    this.result = result;
-  }
-}
-
-/** Returns what `work` returns, and undoes what it did. */
-async function rolledBack<Result>(db: Database, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-  try {
-    return await db.transaction(async (tx) => {
-      throw new RolledBack(await work(tx));
-    });
-  } catch (error) {
-    if (error instanceof RolledBack) {
-      return error.result as Result;
-    }
-    throw error;
-  }
 }
 
 function failure(error: unknown): SsoTestResult {

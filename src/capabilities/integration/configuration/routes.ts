@@ -3,6 +3,7 @@ import { apiError } from '../../../contract/api-error.ts';
 import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { canonicalJson } from '../../../platform/canonical-json.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { rolledBack } from '../../../platform/db/rolled-back.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import {
   type Change,
@@ -50,7 +51,12 @@ const planDescription =
 const applyDescription =
   'Creates, changes and, with `prune`, deletes resources until the organization matches, in one transaction: all changes, or none. ' +
   'Sections that are left out stay as they are. Each change needs the scope and role of its own route.';
-const errors = ['conflict'] as const;
+const configuration = {
+  body: Configuration,
+  bodyLimitBytes: configurationBytesMax,
+  bodyValuesMax: configurationValuesMax,
+  errors: ['conflict'],
+} as const;
 
 export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
   const { db, recordChanges } = deps;
@@ -104,12 +110,9 @@ export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
       summary: 'Plan a configuration',
       description: planDescription,
       access: reader,
+      ...configuration,
       query: ApplyOptions,
-      body: Configuration,
-      bodyLimitBytes: configurationBytesMax,
-      bodyValuesMax: configurationValuesMax,
       response: ConfigurationPlan,
-      errors,
       handler: ({ params, query, body, ...context }, storeResponse) =>
         plan({ context, orgId: params.id, configuration: body, ...options(query) }, storeResponse),
     }),
@@ -120,12 +123,9 @@ export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
       summary: 'Apply a configuration',
       description: applyDescription,
       access: admin,
+      ...configuration,
       query: ApplyPlanOptions,
-      body: Configuration,
-      bodyLimitBytes: configurationBytesMax,
-      bodyValuesMax: configurationValuesMax,
       response: AppliedConfiguration,
-      errors,
       handler: ({ params, query, body, ...context }, tx) =>
         applyAndRecord(
           tx,
@@ -148,12 +148,9 @@ export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
       summary: 'Plan the configuration of an organization as an operator',
       description: planDescription,
       access: operator,
+      ...configuration,
       query: ApplyOptions,
-      body: Configuration,
-      bodyLimitBytes: configurationBytesMax,
-      bodyValuesMax: configurationValuesMax,
       response: ConfigurationPlan,
-      errors,
       handler: ({ query, body, ...context }, storeResponse) =>
         plan({ context, orgId: undefined, configuration: body, ...options(query) }, storeResponse),
     }),
@@ -164,12 +161,9 @@ export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
       summary: 'Apply the configuration of an organization as an operator',
       description: `${applyDescription} The organization is the one with the slug in \`org.slug\`; it is created if there is none.`,
       access: operator,
+      ...configuration,
       query: ApplyPlanOptions,
-      body: Configuration,
-      bodyLimitBytes: configurationBytesMax,
-      bodyValuesMax: configurationValuesMax,
       response: AppliedConfiguration,
-      errors,
       handler: ({ query, body, ...context }, tx) =>
         applyAndRecord(
           tx,
@@ -182,30 +176,6 @@ export function configurationRoutes(deps: ConfigurationDependencies): Route[] {
 
 function options({ prune = false, force = false }: { readonly prune?: boolean; readonly force?: boolean }) {
   return { prune, force };
-}
-
-/** Carries the result of a transaction out of its rollback. */
-class RolledBack<Result> extends Error {
-  readonly result: Result;
-
-  constructor(result: Result) {
-    super('rolled back');
-    this.result = result;
-  }
-}
-
-async function rolledBack<Result>(db: Database, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-  try {
-    await db.transaction(async (tx) => {
-      throw new RolledBack(await work(tx));
-    });
-  } catch (error) {
-    if (error instanceof RolledBack) {
-      return error.result;
-    }
-    throw error;
-  }
-  throw new Error('the transaction was not rolled back');
 }
 
 /** Ids of resources that the rollback removed are not shown, and neither are their secrets. */
