@@ -81,7 +81,7 @@ async function requireKey({ secretsKeys, dataDir }: Config, { keyCheck }: Transf
     return;
   }
   const file = secretsKeyFile(dataDir);
-  const keys = secretsKeys ?? (await readKeyFile(file));
+  const keys = secretsKeys ?? readKeyFile(file);
   if (keys === undefined) {
     throw new Error(
       'the backup contains secrets, and there is no key to open them: set SVC_SECRETS_KEY to the key that the backup ' +

@@ -126,7 +126,7 @@ async function addKeyToFile({ databaseUrl }: Config, file: string): Promise<Buff
       `on PostgreSQL the key must be in SVC_SECRETS_KEY of every process: set it to the content of ${file}, then add a new key behind it`,
     );
   }
-  const existing = await readKeyFile(file);
+  const existing = readKeyFile(file);
   if (existing === undefined) {
     throw new Error(`there is no key to rotate: neither SVC_SECRETS_KEY nor ${file}`);
   }

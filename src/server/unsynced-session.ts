@@ -5,10 +5,10 @@
  * A file in the data directory marks the session from the start to a clean stop, with the boot of the machine. A start that finds the file
  * of another boot warns. A clean stop syncs everything before it removes the file, so that a power cut after it loses nothing either.
  */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/settings.ts';
-import { syncDirectory, syncTree, writePrivateFile } from '../platform/files/durable-files.ts';
+import { readIfPresent, syncDirectory, syncTree, writePrivateFile } from '../platform/files/durable-files.ts';
 import type { Log } from '../platform/log.ts';
 import { bootId } from '../platform/process-identity.ts';
 
@@ -74,17 +74,9 @@ function lossWarning(isBootKnown: boolean): string {
 
 /** A file that cannot be parsed was cut off by a power cut; nothing else cuts it off. */
 function readMarker(path: string): Marker | undefined {
-  let text: string;
+  const text = readIfPresent(path);
   try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-      return undefined;
-    }
-    throw error;
-  }
-  try {
-    return JSON.parse(text) as Marker;
+    return text === undefined ? undefined : (JSON.parse(text) as Marker);
   } catch {
     return { boot: null, startedAt: 'unknown' };
   }

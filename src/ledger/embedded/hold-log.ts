@@ -28,6 +28,7 @@ import { DatabaseUnavailable } from '../../platform/db/database.ts';
 import {
   type Durability,
   makeDirectory,
+  readIfPresent,
   syncPath,
   writePrivateFile,
 } from '../../platform/files/durable-files.ts';
@@ -273,17 +274,9 @@ export function openHoldLog(
       return [...logged.values()];
     },
     readGeneration() {
-      let text: string;
+      const text = readIfPresent(generationPath);
       try {
-        text = readFileSync(generationPath, 'utf8');
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-          return undefined;
-        }
-        throw error;
-      }
-      try {
-        return JSON.parse(text) as Generation;
+        return text === undefined ? undefined : (JSON.parse(text) as Generation);
       } catch {
         throw new DamagedGeneration(generationPath);
       }

@@ -2,9 +2,9 @@
  * Marks an embedded data directory whose content is being moved or was moved to PostgreSQL. It must not be opened again by
  * accident, because both databases would then be written to.
  */
-import { readFileSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readIfPresent } from '../files/durable-files.ts';
 
 export interface MovedMarker {
   /** Id of the move, so that an interrupted move can continue. */
@@ -33,14 +33,8 @@ export class DirectoryMoved extends Error {
 }
 
 export function readMovedMarker(dataDir: string): MovedMarker | undefined {
-  try {
-    return JSON.parse(readFileSync(join(dataDir, fileName), 'utf8')) as MovedMarker;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-      return undefined;
-    }
-    throw error;
-  }
+  const text = readIfPresent(join(dataDir, fileName));
+  return text === undefined ? undefined : (JSON.parse(text) as MovedMarker);
 }
 
 export function requireNotMoved(dataDir: string): void {

@@ -2,7 +2,16 @@
  * Files and directories that survive a power cut. A file's content is on disk after an fsync of the file, its name after an fsync
  * of its directory.
  */
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
@@ -43,6 +52,18 @@ export function makeDirectory(directory: string): void {
     }
   }
   syncDirectory(parent);
+}
+
+/** Returns the text of a file; undefined if there is no such file. */
+export function readIfPresent(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      return undefined;
+    }
+    throw error;
+  }
 }
 
 /** Creates or replaces a file that only its owner can read. After a crash it has either the old or the new content. */

@@ -3,9 +3,9 @@
  * runs. Keys come from `SVC_SECRETS_KEY`, separated by commas, or from a file in the data directory, one per line.
  */
 import { hash, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
-import { link, open, readFile, rename, unlink } from 'node:fs/promises';
+import { link, open, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeDirectory, syncDirectory } from '../files/durable-files.ts';
+import { makeDirectory, readIfPresent, syncDirectory } from '../files/durable-files.ts';
 
 export const secretsKeyBytes = 32;
 const fileName = 'secrets-key';
@@ -22,18 +22,10 @@ export function keyIdOf(key: Buffer): string {
   );
 }
 
-export async function readKeyFile(file: string): Promise<Buffer[] | undefined> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-      return undefined;
-    }
-    throw error;
-  }
-  const keys = parseSecretsKeys(text.trim().split(/\s+/).join());
-  if (keys === undefined) {
+export function readKeyFile(file: string): Buffer[] | undefined {
+  const text = readIfPresent(file);
+  const keys = text === undefined ? undefined : parseSecretsKeys(text.trim().split(/\s+/).join());
+  if (text !== undefined && keys === undefined) {
     throw new Error(`${file} does not hold a key: restore it, or set SVC_SECRETS_KEY`);
   }
   return keys;
@@ -50,7 +42,7 @@ export async function createKeyFile(dataDir: string): Promise<Buffer[]> {
     syncDirectory(dataDir);
     return [key];
   } catch (error) {
-    const existing = (error as NodeJS.ErrnoException).code === 'EEXIST' ? await readKeyFile(file) : undefined;
+    const existing = (error as NodeJS.ErrnoException).code === 'EEXIST' ? readKeyFile(file) : undefined;
     if (existing === undefined) {
       throw error;
     }

@@ -117,7 +117,7 @@ function opened(
 
 export async function openSecrets(db: Queryable, options: SecretsOptions): Promise<RotatableSecrets> {
   const file = secretsKeyFile(options.dataDir);
-  const found = options.keys ?? (await readKeyFile(file));
+  const found = options.keys ?? readKeyFile(file);
   if (found === undefined && (await readCheck(db)) !== undefined) {
     throw new Error(
       `the database holds secrets, and there is neither SVC_SECRETS_KEY nor ${file} to open them: ` +

@@ -30,9 +30,9 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-const keysInFile = async () => (await readKeyFile(secretsKeyFile(dataDir))) as Buffer[];
+const keysInFile = () => readKeyFile(secretsKeyFile(dataDir)) as Buffer[];
 async function addKey(): Promise<void> {
-  const keys = [newKey, ...(await keysInFile())];
+  const keys = [newKey, ...keysInFile()];
   await replaceKeyFile(secretsKeyFile(dataDir), keys);
   if (world.db.engine === 'postgres') {
     // As if the process was restarted with both keys. While it has not published the new one, nothing is rotated.
@@ -100,7 +100,7 @@ async function storeSecrets() {
 test('encrypts everything with the new key while the service runs; then the old key is not needed', async () => {
   const stored = await storeSecrets();
   const fingerprint = await stored.fingerprint();
-  const [oldKey] = (await keysInFile()) as [Buffer];
+  const [oldKey] = keysInFile() as [Buffer];
   await addKey();
   expect(await rotateAll()).toBeGreaterThanOrEqual(8);
 
@@ -224,7 +224,7 @@ test('encrypts long values in batches of few bytes, at least one at a time', asy
 });
 
 test('a process that lacks a key in use does not start, and a key is used only once all processes have it', async () => {
-  const keys = await keysInFile();
+  const keys = keysInFile();
   await openSecrets(world.db, { dataDir, keys: [...keys, newKey] });
   if (world.db.engine === 'postgres') {
     // The process of this test has only the old key.

@@ -96,7 +96,7 @@ async function reloadKeys(
   secrets: RotatableSecrets,
   keyFile: string | undefined,
 ): Promise<void> {
-  const keys = keyFile === undefined || db.engine === 'postgres' ? undefined : await readKeyFile(keyFile);
+  const keys = keyFile === undefined || db.engine === 'postgres' ? undefined : readKeyFile(keyFile);
   if (keys !== undefined) {
     await useFirstKey(db, keys, findKey(keys, (await readCheck(db)) ?? new Uint8Array(), checkContext));
     secrets.replaceKeys(keys);
