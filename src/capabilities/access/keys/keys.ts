@@ -1,8 +1,6 @@
 /** Life cycle of a key: created, changed, rotated, revoked. A caller can give a key at most its own role and scopes. */
-
-import { apiError, found, invalidFields } from '../../../contract/api-error.ts';
+import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import type { Attribution } from '../../../contract/attribution.ts';
-import type { FieldError } from '../../../contract/errors.ts';
 import type { Role } from '../../../contract/scopes.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { type Caller, outranks } from '../../../platform/http/routes/access.ts';
@@ -126,7 +124,7 @@ export async function rotateKey(
   caller: Caller,
   { orgId, keyId, request }: { orgId: string | null; keyId: string; request: RotateKey },
 ): Promise<Rotation> {
-  const before = await requireLockedKey(tx, orgId, keyId);
+  const before = found(await lockKey(tx, orgId, keyId));
   checkMayGrant(caller, before.role, before.scopes);
   checkCovers(caller, attributionIn(before));
   if (before.revoked_at !== null || before.ends_at !== null) {
@@ -179,13 +177,7 @@ export async function patchKey(
   caller: Caller,
   { orgId, keyId, patch }: { orgId: string; keyId: string; patch: PatchKey },
 ): Promise<KeyChange> {
-  const before = await requireLockedKey(tx, orgId, keyId);
-  if (outranks(before.role, caller.role)) {
-    throw apiError(
-      'forbidden',
-      `A key with role ${caller.role} cannot change a key with role ${before.role}.`,
-    );
-  }
+  const before = await lockSubordinate(tx, caller, { orgId, keyId }, 'change');
   const { values, locked } = changedAttribution(caller, attributionIn(before), patch);
   if (keyStatus(before, now) === 'revoked') {
     throw apiError('conflict', 'The key was revoked.');
@@ -208,13 +200,7 @@ export async function revokeKey(
   caller: Caller,
   { orgId, keyId }: { orgId: string | null; keyId: string },
 ): Promise<KeyChange> {
-  const before = await requireLockedKey(tx, orgId, keyId);
-  if (outranks(before.role, caller.role)) {
-    throw apiError(
-      'forbidden',
-      `A key with role ${caller.role} cannot revoke a key with role ${before.role}.`,
-    );
-  }
+  const before = await lockSubordinate(tx, caller, { orgId, keyId }, 'revoke');
   const after = keyStatus(before, now) === 'revoked' ? before : await endKey(tx, before, { revoked_at: now });
   return { before, after };
 }
@@ -233,22 +219,26 @@ async function endKey(
   return ended;
 }
 
-async function requireLockedKey(tx: Transaction, orgId: string | null, keyId: string): Promise<KeyRow> {
-  return found(await lockKey(tx, orgId, keyId));
+/** Locks a key whose role is not higher than that of the caller. */
+async function lockSubordinate(
+  tx: Transaction,
+  caller: Caller,
+  { orgId, keyId }: { readonly orgId: string | null; readonly keyId: string },
+  verb: 'change' | 'revoke',
+): Promise<KeyRow> {
+  const key = found(await lockKey(tx, orgId, keyId));
+  if (outranks(key.role, caller.role)) {
+    const message = `A key with role ${caller.role} cannot ${verb} a key with role ${key.role}.`;
+    throw apiError('forbidden', message);
+  }
+  return key;
 }
 
 function checkValidity({ notBefore, expiresAt }: KeyDraft, now: Date): void {
-  const fieldErrors: FieldError[] = [];
   if (expiresAt !== undefined && expiresAt <= now) {
-    fieldErrors.push({ field: 'expires_at', code: 'out_of_range', message: 'Must be in the future.' });
-  } else if (expiresAt !== undefined && notBefore !== undefined && expiresAt <= notBefore) {
-    fieldErrors.push({
-      field: 'expires_at',
-      code: 'out_of_range',
-      message: 'Must be after not_before.',
-    });
+    throw invalidField('expires_at', 'out_of_range', 'Must be in the future.');
   }
-  if (fieldErrors.length > 0) {
-    throw invalidFields(fieldErrors);
+  if (expiresAt !== undefined && notBefore !== undefined && expiresAt <= notBefore) {
+    throw invalidField('expires_at', 'out_of_range', 'Must be after not_before.');
   }
 }

@@ -2,17 +2,11 @@
 import { type ApiError, apiError } from '../../../contract/api-error.ts';
 import type { OrgRole } from '../../../contract/scopes.ts';
 import { outranks } from '../../../platform/http/routes/access.ts';
-import type { IdentityRules } from '../members/index.ts';
+import type { Identity, IdentityRules } from '../members/index.ts';
 import type { SsoConnectionRow } from './queries.ts';
 
-export interface Person {
-  readonly issuer: string;
-  readonly subject: string;
-  /** In lowercase. Undefined if the provider has not verified it. */
-  readonly email: string | undefined;
-  /** In lowercase. All addresses that the provider states, verified or not. */
-  readonly claimedEmails: readonly string[];
-  readonly name: string | undefined;
+/** The addresses are in lowercase. */
+export interface Person extends Omit<Identity, 'orgId'> {
   readonly groups: readonly string[];
 }
 
