@@ -1,5 +1,6 @@
 /** Names and usage of limits, worded the same on every page. */
 import { dimensionScopeKinds, nounOf } from '../contract/run-dimensions.ts';
+import type { LimitKind } from '../kernel/limits.ts';
 import { matchFieldOf } from '../kernel/scope-kinds.ts';
 import { meter } from './charts/meter.ts';
 import { capitalized, humanize, inUnit } from './format.ts';
@@ -21,7 +22,7 @@ const kindNames: Readonly<Record<string, string>> = {
   chain_cost: 'Chain cost limit',
   chain_depth: 'Chain depth limit',
   chain_tokens: 'Chain token limit',
-};
+} satisfies Record<LimitKind, string>;
 
 /** Kinds of scopes of a budget, besides tags. */
 export const scopeKindOptions: readonly Option[] = [

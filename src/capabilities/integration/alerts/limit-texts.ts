@@ -1,5 +1,6 @@
 /** Texts about limits: a threshold, exhaustion, and the forecast of it. */
 import { nounOf } from '../../../contract/run-dimensions.ts';
+import type { LimitKind } from '../../../kernel/limits.ts';
 import type { LimitRow } from '../../../ledger/limits/limits.ts';
 import { shortened } from '../../../platform/shortened-text.ts';
 import type { AlertText, Fact } from './alert-text.ts';
@@ -34,7 +35,7 @@ const kindNames: Readonly<Record<string, string>> = {
   chain_cost: 'Chain cost limit',
   chain_depth: 'Chain depth limit',
   chain_tokens: 'Chain token limit',
-};
+} satisfies Record<LimitKind, string>;
 const nameCharsMax = 100;
 
 /** Such as “Budget Support (workflow triage)”. */
