@@ -87,6 +87,20 @@ export const emitters: readonly Emitter[] = [
     arguments: ['langchain', 'opentelemetry.instrumentation.langchain:LangchainInstrumentor'],
   },
   {
+    name: 'openllmetry-openai-0.40',
+    package: 'opentelemetry-instrumentation-openai==0.40.14',
+    from: 'PyPI',
+    packages: ['openai==1.109.1', ...olderExporter],
+    arguments: ['openai', 'opentelemetry.instrumentation.openai:OpenAIInstrumentor'],
+  },
+  {
+    name: 'openllmetry-anthropic-0.40',
+    package: 'opentelemetry-instrumentation-anthropic==0.40.14',
+    from: 'PyPI',
+    packages: ['anthropic==0.49.0', ...olderExporter],
+    arguments: ['anthropic', 'opentelemetry.instrumentation.anthropic:AnthropicInstrumentor'],
+  },
+  {
     name: 'openinference-openai',
     package: 'openinference-instrumentation-openai==0.1.66',
     from: 'PyPI',
@@ -98,6 +112,13 @@ export const emitters: readonly Emitter[] = [
     package: 'openinference-instrumentation-anthropic==3.1.0',
     from: 'PyPI',
     packages: [anthropic, ...pythonExporter],
+    arguments: ['anthropic', 'openinference.instrumentation.anthropic:AnthropicInstrumentor'],
+  },
+  {
+    name: 'openinference-anthropic-0.1',
+    package: 'openinference-instrumentation-anthropic==0.1.16',
+    from: 'PyPI',
+    packages: ['anthropic==0.49.0', ...olderExporter],
     arguments: ['anthropic', 'openinference.instrumentation.anthropic:AnthropicInstrumentor'],
   },
   {

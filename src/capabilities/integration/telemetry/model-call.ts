@@ -53,7 +53,7 @@ export interface CallTokens {
   /** Excludes audio that is `cached`. */
   readonly audioInput: number;
   readonly audioOutput: number;
-  /** False if the emitter reports no counts at all. */
+  /** False if the emitter reports no counts, or zeros. */
   readonly isKnown: boolean;
 }
 

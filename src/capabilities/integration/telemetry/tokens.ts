@@ -69,7 +69,8 @@ function consistent(counts: Counts): CallTokens {
     reasoning: Math.min(reasoning, output - audioOutput),
     audioInput: Math.min(uncachedAudio, input - fromCache),
     audioOutput,
-    isKnown: counts.input !== undefined || counts.output !== undefined,
+    // An emitter that could not count reports no counts, or zeros.
+    isKnown: input + output > 0,
   };
 }
 
