@@ -5,7 +5,7 @@ import { version } from './config/version.ts';
 import { ApiError } from './contract/api-error.ts';
 import type { FieldError } from './contract/errors.ts';
 
-/** In the order in which the help shows them. */
+/** Commands in the order of the help. */
 const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./cli/serve.ts')).serveCommand(),
   init: async () => (await import('./cli/init.ts')).initCommand(),
@@ -32,7 +32,7 @@ const commands: Record<string, () => Promise<Command>> = {
   health: async () => (await import('./cli/health.ts')).healthCommand(),
 };
 
-/** Loads only the requested command, since some load the whole service; the help loads all of them. */
+/** Loads only the requested command, because some commands load the whole service. The help loads all commands. */
 async function loadProgram(requested = 'serve'): Promise<Command> {
   const program = new Command('purser')
     .description('AI cost control: budgets that hold under parallel calls, crashes and restarts.')
@@ -46,7 +46,7 @@ async function loadProgram(requested = 'serve'): Promise<Command> {
   return program;
 }
 
-// Files are readable by their owner only: they contain key digests, secrets and the database.
+// Makes files readable by their owner only, because they contain key digests, secrets and the database.
 process.umask(0o077);
 
 // A closed pipe (`purser config | head`) is not an error.

@@ -1,7 +1,7 @@
-/** The operating system's account that runs a command, for the audit log. */
+/** The operating system account that runs a command, for the audit log. */
 import { userInfo } from 'node:os';
 
-/** The account's name; its number in a container, whose user often has no entry in `/etc/passwd`. */
+/** Returns the name of the account. In a container, whose user often has no entry in `/etc/passwd`, returns its number. */
 export function accountName(): string {
   try {
     return userInfo().username;

@@ -31,9 +31,9 @@ async function verifyFile(file: string, { publicKey = [], checkpoint }: VerifyOp
     ...(checkpoint !== undefined && { kept: checkpoint }),
   };
   const input = file === '-' ? process.stdin : createReadStream(file);
-  // An unreadable file is reported here; otherwise the lines would just end.
+  // Reports an unreadable file. Without it, the lines would just end.
   const failed = new Promise<never>((_, reject) => input.once('error', reject));
-  // Created only now: lines that are read before a consumer waits for them are lost.
+  // Created last, because lines that are read before a consumer waits for them are lost.
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
   const report = await Promise.race([failed, checkExport(lines, options)]);
   if (report.findings.length > 0) {
@@ -54,7 +54,10 @@ async function verifyFile(file: string, { publicKey = [], checkpoint }: VerifyOp
   }
 }
 
-/** A PEM file does not contain the retirement of its key: the key is trusted without an end, unless another file has one. */
+/**
+ * Reads the keys of a PEM file. It does not contain when a key was retired, so its keys are trusted without an end, unless another
+ * file has one.
+ */
 async function readPublicKeys(file: string): Promise<TrustedKey[]> {
   const text = await readFile(file, 'utf8');
   try {

@@ -1,4 +1,4 @@
-/** `purser backup`: writes the whole installation to one file, while the service runs or after it has stopped. */
+/** `purser backup`: writes the whole installation to one file. The service may be running or stopped. */
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -65,7 +65,7 @@ async function backup(name: string, { force = false, compress, url }: BackupOpti
     : withPostgresSource(config.databaseUrl, write));
 }
 
-/** A stopped service's directory is read directly; a running service is asked for a snapshot. */
+/** Reads the directory of a stopped service directly. Requests a snapshot from a running service. */
 async function backupEmbedded(
   config: Config,
   url: string | undefined,

@@ -93,7 +93,7 @@ async function connect(provider: string, options: ConnectOptions): Promise<void>
   print(nextSteps(options));
 }
 
-/** Repeats the options that choose the organization and the service. */
+/** Returns the next commands, with the options for the organization and the service. */
 function nextSteps({ org, url }: ConnectOptions): string {
   const place = `${org === undefined ? '' : ` --org ${org}`}${url === undefined ? '' : ` --url ${url}`}`;
   const [test, key] = ['gateway-test', 'gateway-key'].map((name) => `\`${commandName()} ${name}${place}\``);

@@ -4,7 +4,7 @@ import { orgRoles } from '../contract/scopes.ts';
 import { createApi, isRunning, operatorKey, serviceUrl } from './running-service.ts';
 import { print } from './with-database.ts';
 
-/** Calls the running service over HTTP with the operator key, since the embedded database belongs to that process. */
+/** Uses HTTP with the operator key, because the embedded database belongs to the running service. */
 export function consoleLinkCommand(): Command {
   return new Command('console-link')
     .description(

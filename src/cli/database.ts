@@ -1,4 +1,4 @@
-/** `purser database`: shows the servers of the connection string, and accepts an older timeline after a failover. */
+/** `purser database`: shows the servers in the connection string, and accepts an older timeline after a failover. */
 import { Command } from 'commander';
 import pg from 'pg';
 import { type Config, loadConfig } from '../config/settings.ts';

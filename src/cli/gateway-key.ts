@@ -1,4 +1,4 @@
-/** `purser gateway-key`: creates a key for calls through the gateway, with a budget, and prints how clients use it. */
+/** `purser gateway-key`: creates a key for gateway calls, optionally with a budget, and prints how to use it in clients. */
 import { Command, InvalidArgumentError } from 'commander';
 import { clientEnvironment, clientSnippets } from '../contract/gateway-clients.ts';
 import { type Period, periods } from '../kernel/windows.ts';
@@ -55,7 +55,7 @@ async function gatewayKey({ member, budget, name, env, ...options }: GatewayKeyO
   const access = await openOrg(options);
   const { api, operator, orgId, url } = access;
   if (budget !== undefined && member !== undefined) {
-    // First, so that no key without its budget exists.
+    // Set first, so that the key never exists without its budget.
     await setBudget(access, { scope_kind: 'member', scope_id: member }, budget);
   }
   const key = await api<{ id: string; secret: string }>(operator, 'POST', `/v1/admin/orgs/${orgId}/keys`, {
@@ -78,7 +78,10 @@ async function gatewayKey({ member, budget, name, env, ...options }: GatewayKeyO
   print(env === true ? clientEnvironment(url, key.secret) : shellText(url, key.secret));
 }
 
-/** The snippets for a shell, with titles as comments. The environment of the SDKs replaces those in other languages. */
+/**
+ * Returns the snippets for a shell, with titles as comments. Snippets in other languages are left out, because the SDKs read their
+ * environment variables.
+ */
 function shellText(url: string, key: string): string {
   return clientSnippets(url, key)
     .filter(({ language }) => language === 'sh' || language === 'text')
@@ -93,7 +96,7 @@ function commented(text: string): string {
   return text.replaceAll(/^/gm, '# ');
 }
 
-/** Changes the budget of this scope and period if there is one, so that repeating the command does not add another. */
+/** Sets the budget of a scope and period. Changes an existing one, so that repeating the command does not add another. */
 async function setBudget(
   access: OrgAccess,
   scope: { readonly scope_kind: string; readonly scope_id: string },

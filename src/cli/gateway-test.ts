@@ -65,13 +65,13 @@ async function gatewayTest({ connection: wanted, model, ...options }: GatewayTes
 }
 
 interface TestTarget {
-  /** The connection; the kind for those among which the gateway chooses. */
+  /** Name of the connection. For several connections among which the gateway chooses, it is their kind. */
   readonly label: string;
   readonly path: string;
   readonly model: string | undefined;
 }
 
-/** Connections that would be tested with the same call are one target. */
+/** Returns the targets. Connections that would be tested by the same call are one target. */
 function targetsOf(connections: readonly TestedConnection[], givenModel: string | undefined): TestTarget[] {
   const targets = connections.map((connection): TestTarget => {
     const model =
@@ -129,7 +129,7 @@ function placeOf({ kind, name }: TestedConnection): Pick<TestTarget, 'label' | '
     : { label: kind, path };
 }
 
-/** Returns the message of an error in the format of OpenAI, Anthropic or Purser: all have it at `error.message`. */
+/** Returns the message of an error response. OpenAI, Anthropic and Purser all have it at `error.message`. */
 function messageIn(text: string): string {
   try {
     const { error } = JSON.parse(text) as { error?: { message?: unknown } };
@@ -137,7 +137,7 @@ function messageIn(text: string): string {
       return error.message;
     }
   } catch {
-    // Not JSON: shown as it is.
+    // Not JSON: the text itself is shown.
   }
   return text.slice(0, 200);
 }

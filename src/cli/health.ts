@@ -8,7 +8,7 @@ import { print } from './with-database.ts';
 const answerWithinMs = 4_000;
 const retryEveryMs = 200;
 
-/** For health checks of containers and for scripts. It loads nothing but the settings, so that it can run often. */
+/** For health checks of containers and for scripts. Only loads the settings, so that it can run often. */
 export function healthCommand(): Command {
   return new Command('health')
     .description('Check the running service on this machine: exit code 0 if it runs, 1 otherwise.')
@@ -43,9 +43,10 @@ async function health({ ready = false, wait, pid }: HealthOptions): Promise<void
   }
 }
 
-/** Always the address on this machine: the base URL may lead to another process, or to none. */
+/** Returns the URL of the service on this machine. The base URL may lead to another process, or to none. */
 function probeUrl({ host, port, healthPort }: Config): string {
-  // The health port answers even if many connections wait on the main port. If it is 0, the system has chosen a port that is unknown here.
+  // The health port answers even if many connections wait on the main port. If it is 0, the system chose a port that is not known
+  // here.
   return literalUrl(host, healthPort === undefined || healthPort === 0 ? port : healthPort);
 }
 

@@ -1,6 +1,6 @@
 /**
- * `purser init`: creates everything for a first decision. Always uses HTTP: the running service or, if there is none, a temporary one
- * that runs as long as the command. The output is a shell script.
+ * `purser init`: creates everything that a first decision needs. It always uses HTTP: to the running service or, if there is none,
+ * to a temporary one that runs as long as the command. The output is a shell script.
  */
 import { Command } from 'commander';
 import { loadConfig } from '../config/settings.ts';
@@ -63,7 +63,7 @@ interface ScriptInput {
   readonly orgId: string;
   readonly key: string;
   readonly capNanos: bigint;
-  /** True if a service is running that can receive the commands. */
+  /** True if a running service can receive the commands. */
   readonly serviceRuns: boolean;
 }
 

@@ -66,7 +66,7 @@ async function create({ org, name, role, scopes: wanted, expiresAt }: CreateOpti
   }
   const body = { name, ...(expiresAt !== undefined && { expires_at: expiresAt }) };
   const inOrg = { ...body, role: role ?? 'owner', scopes: wanted ?? [...scopes] } as const;
-  // Validated like requests over HTTP, so that the API can show every key that is created here.
+  // Validated like a request over HTTP, so that the API can show every key that this command creates.
   const fieldErrors = org === undefined ? compileBody(MintOperatorKey)(body) : compileBody(MintKey)(inOrg);
   if (fieldErrors.length > 0) {
     throw invalidFields(fieldErrors);
@@ -153,7 +153,7 @@ const commandLine: Caller = {
   tenantId: platformTenant,
 };
 
-/** Opens the audit log for writing. Requires the secrets key: `SVC_SECRETS_KEY`, or the file in the data directory. */
+/** Opens the audit log for writing. Needs the secrets key from `SVC_SECRETS_KEY` or the file in the data directory. */
 async function openAppending(db: Database, { dataDir, secretsKeys: keys }: Config): Promise<Appending> {
   const secrets = await openSecrets(db, { dataDir, keys });
   return { ids: createIds(systemClock), heads: await openChainHeads(db, secrets, createLog('silent')) };

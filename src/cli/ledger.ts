@@ -66,7 +66,7 @@ async function resetClock(): Promise<void> {
   });
 }
 
-/** The embedded ledger belongs to the process of the service while that runs. */
+/** Opens the ledger. While the service runs, the embedded ledger belongs to its process, so the service must be stopped. */
 async function withStoppedLedger(work: (db: Database, config: Config) => Promise<void>): Promise<void> {
   try {
     await withMigratedDatabase(work);

@@ -53,7 +53,7 @@ async function move({ to, undo = false }: MoveOptions): Promise<void> {
   }
 }
 
-/** Returns the target without credentials, for messages and the mark. */
+/** Returns the target without credentials, for messages and the marker file. */
 function parseTarget(to: string): string {
   const url = URL.canParse(to) ? new URL(to) : undefined;
   if (url === undefined || !['postgres:', 'postgresql:'].includes(url.protocol)) {
@@ -87,7 +87,7 @@ async function moveTo(dataDir: string, url: string, to: string): Promise<void> {
     });
   }).catch(async (error: Error) => {
     if (!prepared) {
-      // Nothing was moved, so the service may start again.
+      // Nothing was moved yet, so the service may start again.
       await removeMovedMarker(dataDir);
       throw error;
     }
@@ -110,7 +110,7 @@ async function moveTo(dataDir: string, url: string, to: string): Promise<void> {
   );
 }
 
-/** Returns the mark of a move that was interrupted. */
+/** Returns the marker of an interrupted move. */
 function continuedMarker(dataDir: string, to: string): MovedMarker | undefined {
   const marker = readMovedMarker(dataDir);
   if (marker === undefined) {

@@ -1,4 +1,4 @@
-/** Access to an organization for commands that act in one: which organization is meant, and a key for as long as the command runs. */
+/** Access to an organization for commands that act in one: finds the organization, and creates a key for the duration of the command. */
 import { loadConfig } from '../config/settings.ts';
 import type { KeyScope } from '../contract/scopes.ts';
 import { commandName } from './command-name.ts';
@@ -18,7 +18,7 @@ export interface OrgOptions {
   readonly url?: string;
 }
 
-/** Throws if no service runs, or if it is not clear which organization is meant. */
+/** Opens the organization. Throws if no service is running, or if it is ambiguous which organization is meant. */
 export async function openOrg(
   { org, url: given }: OrgOptions,
   { createIfNone = false }: { readonly createIfNone?: boolean } = {},
@@ -61,7 +61,7 @@ interface NamedOrg {
 
 const listedOrgsMax = 20;
 
-/** The error of a command that needs one organization: lists those to choose from. */
+/** Returns the error of a command that needs one organization. It lists the organizations to choose from. */
 export function severalOrgs(orgs: readonly NamedOrg[]): Error {
   const lines = orgs.slice(0, listedOrgsMax).map(({ id, name }) => `${id}  ${terminalText(name)}`);
   const more = orgs.length > listedOrgsMax ? ['and more'] : [];
@@ -70,10 +70,10 @@ export function severalOrgs(orgs: readonly NamedOrg[]): Error {
   );
 }
 
-/** In case the command is killed before it revokes its key. */
+/** Expiry of the key, in case the command is killed before it revokes it. */
 const keyMinutes = 10;
 
-/** Calls `work` with a key of the organization, which is revoked afterwards. */
+/** Calls `work` with a temporary key of the organization and revokes the key afterwards. */
 export async function withOrgKey<Result>(
   { api, operator, orgId }: OrgAccess,
   scopes: readonly KeyScope[],

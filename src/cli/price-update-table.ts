@@ -20,11 +20,11 @@ const reasonTexts: Readonly<Record<NonNullable<UpdatedModel['reason']>, string>>
   no_price: 'billed in a way that prices cannot express',
   too_many_versions: 'too many versions',
 };
-/** In the order of the table. Skipped models are only counted: a list has the same ones every day. */
+/** Statuses in the order of the table. Skipped models are only counted, because a list has the same ones every day. */
 const shownStatuses = ['pending', 'changed', 'added', 'kept'] as const;
 
 const columnCount = 6;
-/** The first column whose cells are aligned to the right. */
+/** The first of the right-aligned columns. */
 const firstNumber = 3;
 
 export function showUpdate(result: UpdateResult, list: PriceList): string {
@@ -36,7 +36,7 @@ export function showUpdate(result: UpdateResult, list: PriceList): string {
   return [...table, ...totals(result, list)].join('\n');
 }
 
-/** A row per rate; the first one names the model. New models show their rates as `after`. */
+/** Returns a row per rate; the first one names the model. The rates of new models are in `after`. */
 function rowsOf({ model, status, reason, priced_as, rates }: UpdatedModel): string[][] {
   const name = priced_as === null ? model : `${model} (was priced as ${priced_as})`;
   const head = [statusTexts[status], name];
@@ -74,7 +74,7 @@ function totals(
   ];
 }
 
-/** The last cell of a short row may be longer than its column. */
+/** Aligns the columns. The last cell of a short row may be longer than its column. */
 function aligned(rows: readonly (readonly string[])[]): string[] {
   const width = (column: number) =>
     Math.max(

@@ -1,4 +1,4 @@
-/** `purser prices update`: converts a public price list and updates the prices of the service with it. */
+/** `purser prices update`: converts a public price list, and updates the prices of the service with it. */
 import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { catalogFile } from '../capabilities/spend/models/index.ts';
@@ -19,7 +19,7 @@ import { createApi, isRunning, operatorKey, serviceUrl } from './running-service
 import { startTemporary } from './temporary-service.ts';
 import { print } from './with-database.ts';
 
-/** Exit code if the update succeeded and changes wait for an operator. */
+/** Exit code if the update succeeded but some changes need an operator's confirmation. */
 const pendingExitCode = 2;
 
 export function pricesCommand(): Command {

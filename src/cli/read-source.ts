@@ -6,7 +6,10 @@ import { createOutboundFetch } from '../platform/outbound/fetch.ts';
 const sourceBytesMax = 64 * 1024 * 1024;
 const downloadTimeoutMs = 60_000;
 
-/** URLs follow the rules of all outgoing requests: https, public addresses, no redirects; `http` only if private networks are allowed. */
+/**
+ * Reads a source. URLs follow the rules of all outgoing requests: https, public addresses, no redirects. `http` is only allowed if
+ * private networks are.
+ */
 export async function readSource(source: string, allowPrivateNetworks: boolean): Promise<string> {
   const bytes = /^https?:/i.test(source)
     ? await download(source, allowPrivateNetworks)

@@ -1,4 +1,4 @@
-/** `purser restore`: creates the data directory, or the content of an empty PostgreSQL database, from a backup file. */
+/** `purser restore`: restores a backup file into a new data directory, or into an empty PostgreSQL database. */
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -75,7 +75,7 @@ export function printReconciliation({ orgs, counters, openHolds }: LedgerVerific
   print(`ledger      reconciled: ${verified.join(', ')}, no drift`);
 }
 
-/** Restoring with another key would succeed, and then nothing could be decrypted. */
+/** Throws if the key differs from that of the backup. The restore would succeed, but nothing could be decrypted. */
 async function requireKey({ secretsKeys, dataDir }: Config, { keyCheck }: TransferHeader): Promise<void> {
   if (keyCheck === null) {
     return;
@@ -118,8 +118,8 @@ const restoringName = 'restoring';
 const parts = ['holds', 'database'] as const;
 
 /**
- * Loads into a directory beside the final one and renames it at the end, so that a restore that was interrupted leaves no
- * database that could be started.
+ * Loads into a directory next to the final one and renames it at the end, so that an interrupted restore leaves no database that
+ * could be started.
  */
 async function restoreDirectory(
   dataDir: string,
@@ -136,7 +136,7 @@ async function restoreDirectory(
       );
     }
     if (interrupted && !existsSync(join(dataDir, 'database'))) {
-      // The interrupted restore may have renamed its holds already.
+      // The interrupted restore may have moved its holds already.
       await rm(join(dataDir, 'holds'), { recursive: true, force: true });
     } else if (existsSync(join(dataDir, 'holds')) && !replace) {
       throw new Error(

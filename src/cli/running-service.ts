@@ -82,7 +82,7 @@ export function createApi(url: string): CallApi {
 const attemptsMax = 6;
 const pauseMsMax = 10_000;
 
-/** Repeats a request that the service is too busy for, with the same idempotency key, after the pause that it asks for. */
+/** Sends a request. If the service is too busy, sends it again after the requested pause, with the same idempotency key. */
 async function fetchUntilAvailable(url: string, request: RequestInit): Promise<Response> {
   for (let attempt = 1; ; attempt += 1) {
     const response = await fetch(url, request);

@@ -62,7 +62,7 @@ async function rotateKey({ url }: { readonly url?: string }): Promise<void> {
   }
 }
 
-/** Calls the running service for the embedded engine; else opens the database. */
+/** Runs a rotation step. On the embedded engine it calls the running service; otherwise it opens the database. */
 async function withRotation(
   config: Config,
   given: string | undefined,
@@ -93,7 +93,7 @@ async function withRotation(
   );
 }
 
-/** The service records rotations that it is asked for; this one was made without it. */
+/** Records a rotation in the audit log. The service records its own rotations, but this one was made without it. */
 async function recordRotation(db: Database, secrets: Secrets, { key_id }: RotationStep): Promise<void> {
   const heads = await openChainHeads(db, secrets, createLog('silent'));
   const actor = { kind: 'command_line', id: accountName(), at: systemClock.now() } as const;
@@ -119,7 +119,7 @@ async function rotateAll(step: Step): Promise<RotationStep> {
   return done;
 }
 
-/** A file that has two keys already belongs to a rotation that was interrupted. */
+/** Adds a new key to the file. If the file already has two keys, they belong to an interrupted rotation. */
 async function addKeyToFile({ databaseUrl }: Config, file: string): Promise<Buffer[]> {
   if (databaseUrl !== undefined) {
     throw new Error(

@@ -9,7 +9,8 @@ export function serveCommand(): Command {
       .description(
         'Run the service (default command). Uses the embedded database unless SVC_DATABASE_URL is set.',
       )
-      // An unknown command arrives as an argument of the default command, which reports it more clearly than the parser.
+      // Allows excess arguments, because an unknown command is an argument of the default command, which reports it more clearly
+      // than the parser does.
       .allowExcessArguments()
       .action((_, { args }: Command) => serve(args))
   );
@@ -20,7 +21,7 @@ async function serve([unexpected]: readonly string[]): Promise<void> {
     throw new Error(`unknown command ${unexpected}; see \`purser --help\``);
   }
   for (const stream of [process.stdout, process.stderr]) {
-    // The service continues if its output cannot be written: a full disk, or a closed pipe.
+    // The service continues if its output cannot be written, such as to a full disk or a closed pipe.
     stream.removeAllListeners('error').on('error', () => undefined);
   }
   const config = loadConfig();
@@ -31,18 +32,18 @@ async function serve([unexpected]: readonly string[]): Promise<void> {
   for (const { name, notice } of deprecatedSettings()) {
     log.warn({ setting: name }, notice);
   }
-  // Work that failed unobserved must not end the streams of all callers. Its own caller has an answer, or a timeout.
+  // Only logged: work that failed unobserved must not end the process. Its caller gets an answer or a timeout.
   process.on('unhandledRejection', (error) => log.error({ err: error }, 'an operation failed unobserved'));
   // Loaded after the settings, so that an invalid setting is reported immediately.
   const { startService } = await import('../server/service.ts');
-  // Explicitly, because the first process of a container ignores signals without a listener.
+  // Set explicitly, because the first process of a container ignores signals without a listener.
   const stopStart = () => {
     log.info('stopped before the service had started');
     process.exit();
   };
   process.once('SIGTERM', stopStart).once('SIGINT', stopStart);
   const service = await startService({ config, log, waitsForDatabase: true }).catch((error: unknown) => {
-    // The message is printed; where it was thrown matters only to developers.
+    // The message is printed elsewhere; the stack only matters to developers.
     log.debug({ err: error }, 'start failed');
     throw error;
   });
@@ -54,7 +55,7 @@ async function serve([unexpected]: readonly string[]): Promise<void> {
       process.once(signal, () => process.exit(1));
     }
     service.stop().then(
-      // Does not wait for work in progress, such as retries to a trace collector that is unavailable.
+      // Exits without waiting for work in progress, such as retries to an unavailable trace collector.
       () => process.exit(),
       (error) => {
         log.error({ err: error }, 'stopping failed');

@@ -2,7 +2,7 @@
 import type { Config } from '../config/settings.ts';
 import { createLog } from '../platform/log.ts';
 
-/** Starts it on a free port. Its modules are loaded only here, since a running service makes them unnecessary. */
+/** Starts the service on a free port. Its modules are only loaded here, because a running service makes them unnecessary. */
 export async function startTemporary(config: Config, expectedUrl: string) {
   const { startService } = await import('../server/service.ts');
   try {

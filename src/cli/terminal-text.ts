@@ -1,6 +1,6 @@
 /**
- * Text for a terminal. Names are chosen by others: their control characters could clear the screen or add lines to a plan, and
- * characters that reverse the direction of text could hide what it says. They are shown as escapes.
+ * Returns text that is safe for a terminal. Other people choose names. Control characters in them could clear the screen or add
+ * lines to a plan, and characters that reverse the text direction could hide their meaning. Such characters are shown as escapes.
  */
 export function terminalText(text: string): string {
   return text.replaceAll(

@@ -1,11 +1,14 @@
-/** Shows the progress of a backup, a restore or a move on standard error: rewritten on a terminal, else a line now and then. */
+/**
+ * Shows the progress of a backup, a restore or a move on standard error. A terminal line is rewritten; elsewhere a line is written
+ * at intervals.
+ */
 import type { TransferFrame } from '../platform/db/transfer/frames.ts';
 
 const redrawEveryMs = { terminal: 200, file: 5_000 };
 
 export interface TransferProgress {
   onFrame(frame: TransferFrame): void;
-  /** Rows and holds so far. */
+  /** Returns the rows and holds so far. */
   totals(): { readonly rows: number; readonly holds: number };
   done(): void;
 }

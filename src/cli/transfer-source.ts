@@ -17,7 +17,7 @@ import { openDatabaseSource } from '../platform/db/transfer/database-source.ts';
 import type { TransferSource } from '../platform/db/transfer/frames.ts';
 import { createLog } from '../platform/log.ts';
 
-/** Reads a data directory that no service has open: the caller holds its lock, or it is a snapshot. */
+/** Reads a data directory that no service has open: the caller has locked it, or it is a snapshot. */
 export async function withEmbeddedSource<Result>(
   dataDir: string,
   { id = randomUUID(), createdAt = new Date() }: { readonly id?: string; readonly createdAt?: Date },
@@ -46,7 +46,7 @@ export async function withEmbeddedSource<Result>(
   }
 }
 
-/** Other sessions are not blocked; rows that they delete meanwhile are kept by the server until the end. */
+/** Reads a database. Other sessions are not blocked, but the server keeps rows that they delete until the end. */
 export async function withPostgresSource<Result>(
   url: string,
   work: (source: TransferSource) => Promise<Result>,
@@ -70,7 +70,7 @@ export async function withPostgresSource<Result>(
   }
 }
 
-/** A snapshot covers one server: rows that are read from several would not agree with each other. */
+/** Throws for a database on several servers. A snapshot covers one server, so rows from several would be inconsistent. */
 async function requireOneServer(connection: BulkConnection): Promise<void> {
   if (await isDistributed({ engine: 'postgres', query: (sql) => connection.query(sql) })) {
     throw new Error(

@@ -22,13 +22,13 @@ import { type LedgerVerification, verifyLedger } from './verify-ledger.ts';
 
 export interface TransferOptions {
   readonly onFrame: NonNullable<LoadOptions['onFrame']>;
-  /** Called when the target was found to be usable and has its schema. */
+  /** Called once the target is known to be usable and has its schema. */
   onPrepared?(): void;
-  /** Called when the rows are loaded and equal, before the ledger is reconciled. */
+  /** Called once all rows are loaded and match, before the ledger is reconciled. */
   onVerifying?(): void;
 }
 
-/** Continues if an earlier attempt with the same source was interrupted. */
+/** Loads into PostgreSQL. Continues an interrupted attempt with the same source. */
 export async function loadIntoPostgres(
   url: string,
   source: TransferSource,
@@ -58,7 +58,7 @@ export async function loadIntoPostgres(
   });
 }
 
-/** `dataDir` must not exist yet. An interrupted attempt is deleted and repeated, so nothing is continued. */
+/** Loads into a directory, which must not exist yet. An interrupted attempt is deleted and repeated. */
 export async function loadIntoDirectory(
   dataDir: string,
   source: TransferSource,

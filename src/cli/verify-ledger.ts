@@ -1,4 +1,4 @@
-/** Reconciles the ledger of every organization, after a restore or a move. */
+/** Reconciles the ledger of every organization after a restore or a move. */
 import { randomUUID } from 'node:crypto';
 import { reconcile } from '../capabilities/insight/ledger/index.ts';
 import type { RunDraft } from '../capabilities/spend/runs/index.ts';
@@ -15,7 +15,7 @@ export interface LedgerVerification {
   readonly openHolds: number;
 }
 
-/** `dataDir` is where the embedded engine keeps its hold log. Throws if an organization has drift. */
+/** Verifies the ledger. `dataDir` contains the hold log of the embedded engine. Throws if an organization has drift. */
 export async function verifyLedger(db: Database, dataDir: string): Promise<LedgerVerification> {
   const orgLimits = createOrgLimits(db);
   const notUsed = async (): Promise<never> => {
@@ -42,7 +42,7 @@ export async function verifyLedger(db: Database, dataDir: string): Promise<Ledge
     let openHolds = 0;
     const orgs = await db.query<{ org_id: string }>('SELECT org_id FROM ledger_orgs ORDER BY org_id', []);
     for (const { org_id: orgId } of orgs) {
-      // Creates the counters of all limits, which are then compared with the entries and the open holds.
+      // Reads the usage of all limits, which creates their counters. These are then compared with the entries and the open holds.
       const limits = await orgLimits.get(orgId);
       await ledger.reads.limitUsage(
         orgId,

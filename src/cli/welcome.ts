@@ -1,11 +1,11 @@
-/** Next steps for a person who starts the service in a terminal. The log itself is JSON, for machines. */
+/** Next steps for a person who starts the service in a terminal. The log is JSON for machines. */
 import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Config } from '../config/settings.ts';
 import { localUrl } from '../platform/http/server/local-url.ts';
 import { commandName } from './command-name.ts';
 
-/** `url` is the address that the service listens on. Written to standard error, so that the log stays one JSON object per line. */
+/** Shows the next steps. `url` is the address of the service. Uses standard error, so that the log stays one JSON object per line. */
 export function showWelcome(config: Config, url: string): void {
   if (process.stderr.isTTY) {
     process.stderr.write(`\n${welcome(config, url)}\n\n`);

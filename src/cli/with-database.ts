@@ -19,7 +19,7 @@ export async function withDatabase<Result>(
   }
 }
 
-/** Like `withDatabase`, after applying the migrations that a start applies. */
+/** Like `withDatabase`, but first applies the migrations that a start applies. */
 export function withMigratedDatabase<Result>(
   work: (db: Database, config: Config) => Promise<Result>,
 ): Promise<Result> {

@@ -42,7 +42,7 @@ export function parsePostgresUrl(value: string): string {
   return value;
 }
 
-/** The path of the URL is the database number, as the Redis client interprets it. */
+/** Parses the URL of Redis. Its path is the database number, as for the Redis client. */
 export function parseRedisUrl(value: string): string {
   const url = parseUrl(value, ['redis:', 'rediss:']);
   if (!/^\/?\d*$/.test(new URL(url).pathname)) {
@@ -59,7 +59,7 @@ export function parseWritableDirectory(value: string): string {
       return directory;
     }
   } catch {
-    // Reported like a path that is not a directory.
+    // Reported in the same way as a path that is not a directory.
   }
   throw new Error('a writable directory');
 }
@@ -75,7 +75,7 @@ function parseOrigin(value: string): string {
   return value;
 }
 
-/** Returns undefined for an empty list, so that most requests skip the check. */
+/** Parses the list of proxies. Returns undefined for an empty list, so that most requests skip the check. */
 export function parseProxies(value: string): AddressList | undefined {
   const items = splitList(value);
   if (items.some((item) => parseCidr(item) === undefined)) {
@@ -149,13 +149,13 @@ function splitList(value: string): string[] {
 
 /** An environment variable with a provider's key. */
 export interface KeyVariable {
-  /** Undefined if the variable is not set. */
+  /** Value of the variable; undefined if it is not set. */
   readonly value: string | undefined;
-  /** The only URL that the key may be sent to; undefined: the default URL of the kind of connection. */
+  /** The only URL that may receive the key; undefined: the default URL of the kind of connection. */
   readonly baseUrl: string | undefined;
 }
 
-/** Parses `NAME` and `NAME=https://…`, and reads these variables, so that no other part of the program reads the environment. */
+/** Parses `NAME` and `NAME=https://…` and reads these variables, so that no other part of the program reads the environment. */
 export function parseKeyVariables(value: string, env: NodeJS.ProcessEnv): ReadonlyMap<string, KeyVariable> {
   const entries = value
     .split(',')

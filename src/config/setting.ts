@@ -4,12 +4,12 @@ import { parseBoolean, parseChoice, parseInteger, parseUrl } from './parsers.ts'
 export interface Setting<Value> {
   readonly name: string;
   readonly meaning: string;
-  /** Default, as an operator would write it; undefined if the setting is optional. */
+  /** Default in the form that an operator would write; undefined if the setting is optional. */
   readonly fallback: string | undefined;
   readonly secret?: boolean;
-  /** Date of the deprecation, replacement and end of support: the rest of a sentence that starts with the name. */
+  /** Date of the deprecation, replacement and end of support. The text completes a sentence that starts with the name. */
   readonly deprecated?: string;
-  /** Returns the value, or throws an error whose message describes a valid value ("an integer from 1 to 10"). */
+  /** Returns the value. The message of its error describes a valid value ("an integer from 1 to 10"). */
   parse(text: string, env: NodeJS.ProcessEnv): Value;
 }
 
@@ -64,12 +64,12 @@ export function url(name: string, fallback: string | undefined, meaning: string)
   };
 }
 
-/** An optional setting: without a value and a fallback, `read` returns undefined without calling the parser. */
+/** Declares an optional setting. Without a value and a fallback, `read` returns undefined without calling the parser. */
 export function optional<Value>(setting: Setting<Value>): Setting<Value | undefined> {
   return setting;
 }
 
-/** Returns a variable of the shell that an option of the command line names. */
+/** Returns a shell variable whose name is given by a command line option. */
 export function shellVariable(name: string, env: NodeJS.ProcessEnv = process.env): string | undefined {
   return env[name];
 }

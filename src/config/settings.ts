@@ -307,11 +307,11 @@ export type Config = { readonly [Name in keyof Settings]: ReturnType<Settings[Na
 
 interface SettingProblem {
   readonly name: string;
-  /** The problem and its solution: the rest of a sentence that starts with the name of the setting. */
+  /** The problem and its solution. The text completes a sentence that starts with the name of the setting. */
   readonly problem: string;
 }
 
-/** Names every invalid setting. Omits the values, which may be secrets. */
+/** Lists every invalid setting by name. Values are left out, because they may be secrets. */
 export class BadSettings extends Error {
   constructor(problems: readonly SettingProblem[]) {
     super(problems.map(({ name, problem }) => `${name} ${problem}`).join('\n'));
@@ -336,7 +336,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env): Config {
   return Object.freeze(values) as Config;
 }
 
-/** Returns problems of combinations of settings that are valid on their own. */
+/** Returns the problems of settings that are valid alone but not in combination. */
 function combinationProblems(config: Partial<Config>): SettingProblem[] {
   const { region, regionPeers, regionPeerSecret, regionPeerSecretAccepted, port, healthPort } = config;
   const problems: SettingProblem[] = [];

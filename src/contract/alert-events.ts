@@ -1,6 +1,6 @@
 /**
- * The events that people are alerted of, by e-mail and in chat. Other events are for programs: most of them are too frequent, or
- * need no action of a person.
+ * The events that people are alerted to, by e-mail and in chat. All other events are for programs, because most are too frequent or
+ * need no action by a person.
  */
 import type { EventType } from './events.ts';
 
@@ -21,7 +21,7 @@ export type AlertEvent = (typeof alertEvents)[number];
 
 export const digestEvent = 'digest.weekly' satisfies EventType;
 
-/** The events that have a message for people; `webhook.test` is sent on request only. */
+/** The events with a message for people. `webhook.test` is only sent on request. */
 export const messageEvents = [...alertEvents, digestEvent] as const satisfies readonly EventType[];
 export type MessageEvent = (typeof messageEvents)[number] | 'webhook.test';
 

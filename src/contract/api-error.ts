@@ -1,5 +1,5 @@
 /**
- * The expected errors of the API, returned as the error envelope. The status comes from the catalog, never from the code
+ * The expected errors of the API, which are returned as the error envelope. The status comes from the catalog, never from the code
  * that throws.
  */
 import { type ErrorCode, type ErrorDetails, errorCatalog, type FieldError } from './errors.ts';
@@ -23,7 +23,7 @@ export class ApiError extends Error {
     this.details = details;
   }
 
-  /** Names the limit that denied, and returns this error: a new one would collect the stack again. */
+  /** Adds the limit that denied the request, and returns this same error, because a new error would collect its stack again. */
   deniedBy(limitId: string | undefined): this {
     this.limitId = limitId;
     return this;
@@ -37,7 +37,7 @@ export class ApiError extends Error {
 type CodeWithoutDetails = {
   [Code in ErrorCode]: object extends ErrorDetails<Code> ? Code : never;
 }[ErrorCode];
-/** Codes with one status. The two codes with two statuses are built by `apiErrorWithStatus`. */
+/** Codes with a single status. `apiErrorWithStatus` builds the errors of the two codes with two statuses. */
 type CodeWithOneStatus = Exclude<ErrorCode, 'chain_budget_exceeded' | 'quota_exhausted'>;
 
 /** Builds an error without details. `message` replaces the text of the catalog. */
@@ -46,7 +46,7 @@ export function apiError(code: CodeWithoutDetails, message?: string): ApiError {
   return new ApiError(code, statuses[0], message ?? meaning, {});
 }
 
-/** Returns the value; throws `not_found` if there is none. `message` as in `apiError`. */
+/** Returns the value. Throws `not_found` if it is undefined; `message` replaces the text of the catalog. */
 export function found<Value>(value: Value | undefined, message?: string): Value {
   if (value === undefined) {
     throw apiError('not_found', message);
@@ -63,7 +63,7 @@ export function apiErrorWithDetails<Code extends CodeWithOneStatus>(
   return new ApiError(code, statuses[0], message ?? meaning, details);
 }
 
-/** Builds an error with one of the two codes that have two statuses; the status depends on the layer that throws. */
+/** Builds an error with one of the two codes that have two statuses. The layer that throws determines the status. */
 export function apiErrorWithStatus<Code extends 'chain_budget_exceeded' | 'quota_exhausted'>(
   code: Code,
   status: (typeof errorCatalog)[Code]['statuses'][number],

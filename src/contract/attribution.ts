@@ -1,10 +1,10 @@
 /**
- * Attribution of a key: the member, team, customer and so on that its decisions and runs are for. A locked value is
- * fixed; the others are defaults.
+ * Attribution of a key: the member, team, customer and other labels of its decisions and runs. A locked value is enforced; other
+ * values are defaults.
  */
 import { type AttributionLabel, attributionLabels } from './run-dimensions.ts';
 
-/** The labels have one value each. All are fields of decisions and runs. */
+/** Fields of an attribution. Each label has one value. All are fields of decisions and runs too. */
 export type AttributionField = AttributionLabel | 'tags';
 export const attributionFields: readonly AttributionField[] = [...attributionLabels, 'tags'];
 
@@ -13,7 +13,7 @@ export type AttributionValues = { readonly [Label in AttributionLabel]?: string 
 };
 
 export interface Attribution {
-  /** Only the fields that have a value; `tags` is not empty. */
+  /** Contains only fields with a value. `tags` is never empty. */
   readonly values: AttributionValues;
   readonly locked: readonly AttributionField[];
 }

@@ -1,4 +1,4 @@
-/** First calls of a gateway of one's own: a decision before the model call and its settlement afterwards, with a key filled in. */
+/** First calls for clients without the gateway: a decision before the model call and its settlement afterwards, with a key filled in. */
 import type { ClientSnippet } from './gateway-clients.ts';
 
 const request = { model: 'gpt-4o-mini', input_tokens: 1_200, max_output_tokens: 800 };
@@ -90,7 +90,7 @@ print(run["cost_usd"])`,
   ];
 }
 
-/** Reads the spend of the organization, for keys that only report. */
+/** Returns snippets that read the spend of the organization, for keys that only report. */
 export function reportingSnippets(url: string, key: string, orgId: string): readonly ClientSnippet[] {
   return [
     {

@@ -1,12 +1,12 @@
-/** Builds the three headers that announce a deprecation, the same on responses and on webhook deliveries. */
+/** Builds the three headers that announce a deprecation. They are the same on responses and on webhook deliveries. */
 
-/** The values in the headers. A `Deprecation` of the registry has all of them. */
+/** The values in the headers. Every `Deprecation` of the registry has these values. */
 export interface Announcement {
   /** The date of the announcement, `YYYY-MM-DD`. */
   readonly since: string;
-  /** An IMF-fixdate. */
+  /** Date as an IMF-fixdate. */
   readonly sunset: string;
-  /** The path template of the successor, if there is one. */
+  /** Path template of the successor, if there is one. */
   readonly replacement?: string;
 }
 

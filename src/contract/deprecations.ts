@@ -1,19 +1,19 @@
 /**
- * The registry of deprecated routes: the only source for response headers, the list of deprecations, OpenAPI, the
- * metric and the documentation. It is read for each response, so a route that is flagged while the service runs is
- * announced everywhere from the next response on.
+ * The registry of deprecated routes. It is the only source for response headers, the list of deprecations, OpenAPI, the metric and
+ * the documentation. It is read for each response, so a route that is deprecated while the service runs is announced everywhere
+ * from the next response on.
  */
 
 export interface Deprecation {
-  /** The path template without a method; also the label of the metric. */
+  /** Path template without a method. It is also the label of the metric. */
   readonly route: string;
   /** The date of the announcement, `YYYY-MM-DD`. */
   readonly since: string;
-  /** An IMF-fixdate: the end of the notice period. Never moved earlier once published. */
+  /** End of the notice period as an IMF-fixdate. Once published, it must not be moved earlier. */
   readonly sunset: string;
-  /** The path template of the successor, if there is one. */
+  /** Path template of the successor, if there is one. */
   readonly replacement?: string;
-  /** The page that explains the change: a path below the URL of the documentation. */
+  /** Page that explains the change, as a path below the URL of the documentation. */
   readonly documentation: string;
 }
 

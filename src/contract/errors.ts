@@ -296,7 +296,7 @@ export type ErrorDetails<Code extends ErrorCode> = Static<(typeof errorCatalog)[
 
 export const errorCodes = Object.keys(errorCatalog) as ErrorCode[];
 
-/** The error codes of the admission checks, in the order of the checks: the first check that fails decides. */
+/** The error codes of the admission checks, in the order of the checks. The first check that fails determines the error. */
 export const admissionErrorCodes = [
   'rate_limited',
   'policy_blocked',

@@ -953,7 +953,7 @@ export function eventKind(type: EventType): EventKind {
   return eventCatalog[type];
 }
 
-/** The schema of a delivered event; the same in versions 1 and 2. */
+/** Returns the schema of a delivered event. It is the same in versions 1 and 2. */
 export function eventSchema(type: EventType): TObject {
   return Type.Object({
     id: Type.String({ description: 'The same in every delivery attempt.' }),

@@ -1,6 +1,6 @@
 /**
- * The errors that only the gateway has, beside those of the API. Their bodies have the format of the provider, with the code and the details of
- * the error. Like the codes of the API they are append-only.
+ * Errors that only the gateway has, in addition to those of the API. Their bodies have the format of the provider, with the code
+ * and the details of the error. Their codes are append-only like those of the API.
  */
 import type { Retry } from './errors.ts';
 

@@ -1,4 +1,4 @@
-/** The prefixes of ids, such as `org_…`, and the resource that each one names. A prefix is never given to another resource. */
+/** The prefixes of ids, such as `org_…`, and the resource that each stands for. A prefix is never reused for another resource. */
 export const idPrefixes = {
   org: 'organization',
   key: 'API key',

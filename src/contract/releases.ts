@@ -6,21 +6,18 @@
 
 /** A deprecation of something that is served or sent over HTTP. It has a sunset date. */
 export interface DatedDeprecation {
-  /**
-   * `route`: the surface is a method and a path template. `delivery`: it is a form of webhook delivery, identified by
-   * its header.
-   */
+  /** `route`: `surface` is a method and a path template. `delivery`: it is a form of webhook delivery, identified by its header. */
   readonly kind: 'route' | 'delivery';
   readonly surface: string;
-  /** `YYYY-MM-DD`. */
+  /** Date of the announcement, `YYYY-MM-DD`. */
   readonly announced: string;
-  /** An IMF-fixdate. It may move later, never earlier. */
+  /** Date as an IMF-fixdate. It may be moved later, never earlier. */
   readonly sunset: string;
   /** The surface to use instead, if there is one. */
   readonly replacement?: string;
 }
 
-/** A setting is removed after a number of releases, not on a date. */
+/** The deprecation of a setting. A setting is removed after a number of releases, not on a date. */
 export interface SettingDeprecation {
   readonly kind: 'setting';
   readonly surface: string;
@@ -44,12 +41,12 @@ export interface Succession {
 
 export interface Release {
   readonly version: string;
-  /** `YYYY-MM-DD`, or `unreleased` for the version in development. */
+  /** Release date, `YYYY-MM-DD`; `unreleased` for the version in development. */
   readonly date: string;
   readonly deprecated: readonly LedgerDeprecation[];
   readonly removed: readonly RemovedSurface[];
   readonly successions: readonly Succession[];
-  /** Full sentences, each of which is also in the changelog. */
+  /** Actions as full sentences. Each of them is also in the changelog. */
   readonly operatorActions: readonly string[];
 }
 

@@ -1,25 +1,25 @@
 /**
- * Dimensions of a run: the fields that limits apply to and that usage, forecasts and lists are filtered and grouped by.
- * This is the only list of them. Each is a column of the same name in `runs`. Tags are not in it: their names are free.
- * They are a part of the scope, of usage and of limits all the same, as the column `tags`.
+ * Dimensions of a run: the fields that limits match, and by which usage, forecasts and lists are filtered and grouped. This is the
+ * only list of them. Each is a column of the same name in `runs`. Tags are not in the list, because their names are free. They
+ * belong to the scope, to usage and to limits nevertheless, as the column `tags`.
  */
 
 interface RunDimension {
   /** `label`: an optional field of decisions and runs, chosen by the caller. `fixed`: always has a value. */
   readonly source: 'label' | 'fixed';
-  /** A part of the scope of decisions and postings. */
+  /** True if the scope of decisions and postings has it. */
   readonly inScope: boolean;
-  /** A column of `usage_rollups` and `usage_days`. */
+  /** True if it is a column of `usage_rollups` and `usage_days`. */
   readonly inUsage: boolean;
-  /** A field that limits can match, and a column of `ledger_entries`. */
+  /** True if limits can match it. It is then also a column of `ledger_entries`. */
   readonly inLimits: boolean;
-  /** A field of the attribution of keys. */
+  /** True if the attribution of keys has it. */
   readonly inAttribution: boolean;
-  /** The kind of the budgets that count by it, as the API names it; null if there are none. */
+  /** The kind of budgets that count by the dimension, as the API names it; null if there are none. */
   readonly scopeKind: string | null;
   /**
-   * For a run that settles a hold without a value. `hold`: the run must not state one. `hold_or_run`: the value of the run
-   * counts. `any`: the run may state another value, but counts as the hold.
+   * Rule for a run that settles a hold without a value. `hold`: the run must not state one. `hold_or_run`: the run's value counts.
+   * `any`: the run may state another value, but counts as the hold.
    */
   readonly settledBy: 'hold' | 'hold_or_run' | 'any';
   /**
@@ -27,19 +27,19 @@ interface RunDimension {
    * value is a name that may contain the id, and the id in it becomes the pseudonym. `keep`: never derived from a customer.
    */
   readonly erasure: 'replace' | 'rename' | 'keep';
-  /** The release that added it. Texts and digests that earlier releases stored do not have it. */
+  /** The release that added the dimension. Texts and digests that earlier releases stored do not contain it. */
   readonly since: '0.1.0' | '0.2.0';
-  /** The header by which a call through the gateway states it. */
+  /** The header with which a gateway call states it. */
   readonly header: string | null;
-  /** The attributes of OpenTelemetry that state it, the most specific one first; empty if telemetry has a rule of its own. */
+  /** OpenTelemetry attributes that contain it, most specific first; empty if telemetry has a separate rule. */
   readonly attributes: readonly string[];
-  /** Name in the middle of a sentence. */
+  /** The name as it appears in the middle of a sentence. */
   readonly noun: string;
-  /** A condition of a policy with the variable of this name; null if policies do not know it. */
+  /** The policy variable of this dimension; null if policies do not have one. */
   readonly expression: string | null;
 }
 
-/** The order determines the digest of a usage row and the text of a hold: add new dimensions at the end. */
+/** The order determines the digest of a usage row and the text of a hold, so new dimensions must be added at the end. */
 export const runDimensions = {
   key_id: {
     source: 'fixed',
@@ -167,7 +167,7 @@ export const runDimensions = {
     inUsage: true,
     inLimits: true,
     inAttribution: true,
-    // Limits of customers are a kind of their own.
+    // Limits of customers are a separate kind, not budgets.
     scopeKind: null,
     settledBy: 'hold',
     erasure: 'replace',
@@ -257,18 +257,18 @@ export type UsageDimension = DimensionsWith<'inUsage', true>;
 export type LimitDimension = DimensionsWith<'inLimits', true>;
 export type LabelDimension = DimensionsWith<'source', 'label'>;
 export type AttributionLabel = DimensionsWith<'inAttribution', true>;
-/** Dimensions that policies know. */
+/** Dimensions that policies have a variable for. */
 export type PolicyDimension = DimensionsWith<'expression', string>;
 /** The labels that a call through the gateway can state. */
 export type HeaderDimension = DimensionsWith<'header', string>;
-/** Dimensions that stay as they are when a customer is erased. */
+/** Dimensions that stay unchanged when a customer is erased. */
 export type KeptDimension = DimensionsWith<'erasure', 'keep'>;
-/** Kinds of the budgets that count by a dimension. */
+/** Kinds of budgets that count by a dimension. */
 export type DimensionScopeKind = NonNullable<Dimensions[RunDimensionName]['scopeKind']>;
 
 export const runDimensionNames = Object.keys(runDimensions) as readonly RunDimensionName[];
 
-/** Returns a property of a dimension, as its declared type and not as the literal type of each. */
+/** Returns a property of a dimension with its declared type instead of its literal type. */
 export function propertyOf<Property extends keyof RunDimension>(
   name: RunDimensionName,
   property: Property,
@@ -300,7 +300,7 @@ export const labelDimensions: readonly LabelDimension[] = dimensionsWhere(
 export const policyDimensions: readonly PolicyDimension[] = dimensionsWhere('expression', isNamed);
 export const headerDimensions: readonly HeaderDimension[] = dimensionsWhere('header', isNamed);
 
-/** Orders that differ from that of the declaration, because they are stored or published. New dimensions follow at the end. */
+/** Orders that are stored or published and so differ from the declaration. New dimensions follow at the end. */
 export const attributionLabels = inOrder<AttributionLabel>(
   ['member_id', 'team', 'department', 'workflow', 'deployment', 'customer_id'],
   dimensionsWhere('inAttribution', isTrue),
@@ -311,19 +311,19 @@ export const dimensionScopeKinds = inOrder<DimensionScopeKind>(
   runDimensionNames.flatMap((name) => runDimensions[name].scopeKind ?? []),
 );
 
-/** Returns the name of a dimension in the middle of a sentence; undefined for other fields. */
+/** Returns the name of a dimension for the middle of a sentence; undefined for other fields. */
 export function nounOf(field: string): string | undefined {
   return runDimensionNames.includes(field as RunDimensionName)
     ? runDimensions[field as RunDimensionName].noun
     : undefined;
 }
 
-/** Returns all elements: the first ones in their order, then the others. */
+/** Returns all elements: first those in `first`, then the others. */
 export function inOrder<Element>(first: readonly Element[], all: readonly Element[]): readonly Element[] {
   return [...first, ...all.filter((element) => !first.includes(element))];
 }
 
-/** An object with the same value for each of the names, such as one schema for several fields. */
+/** Returns an object with the same value for each name, such as one schema for several fields. */
 export function forEachName<Name extends string, Value>(
   names: readonly Name[],
   value: Value,

@@ -4,7 +4,7 @@ import { dimensionScopeKinds } from './run-dimensions.ts';
 
 export const scopeKinds = ['org', ...dimensionScopeKinds] as const;
 
-/** `tag:<name>`: the budget counts by the tag of this name. */
+/** `tag:<name>`: the budget counts by this tag. */
 export const tagScopePattern = '^tag:[\\s\\S]{1,64}$';
 
 export const tagScope = {

@@ -1,6 +1,6 @@
 /** The roles of members and keys, and the scopes that a key may have. */
 
-/** From least to most powerful. */
+/** In ascending order of power. */
 export const orgRoles = ['viewer', 'member', 'admin', 'owner'] as const;
 
 export type OrgRole = (typeof orgRoles)[number];
@@ -28,9 +28,9 @@ export type KeyScope =
   | 'gateway:call';
 
 /**
- * Scopes by the release that added them. A key stores the generation that it was created with. A key that has every scope of its
- * generation has every scope of later ones too: some operations require every scope, and a release must not take them away.
- * A release that adds scopes adds a generation; it never adds to an earlier one.
+ * Scopes by the release that added them. A key stores the generation in which it was created. A key with all scopes of its
+ * generation also has all later ones, because some operations require every scope, and a release must not take them away. A release
+ * that adds scopes adds a generation; it never extends an earlier one.
  */
 export const scopeGenerations: readonly (readonly KeyScope[])[] = [
   // 0.1.0
@@ -49,8 +49,8 @@ export function scopesUntil(generation: number): readonly KeyScope[] {
 }
 
 /**
- * Returns the scopes as a list that differs for different sets, and that stays the same for every scope when scopes are added: as
- * 0.1.0 wrote it, sorted.
+ * Returns a list of the scopes that differs for different sets. A key with every scope always gets the sorted list of 0.1.0, so
+ * that its list does not change when scopes are added.
  */
 export function stableScopeList(held: ReadonlySet<string>): readonly string[] {
   if (scopes.every((scope) => held.has(scope))) {

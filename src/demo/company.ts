@@ -123,7 +123,7 @@ export const workflows: readonly Workflow[] = [
   },
 ];
 
-/** One large customer, some medium-sized ones, many small ones. */
+/** Customers: a large one, some medium-sized and many small ones. */
 export const customers: readonly { readonly id: string; readonly weight: number }[] = Array.from(
   { length: 24 },
   (_, index) => ({ id: `customer-${String(index + 1).padStart(2, '0')}`, weight: 1 / (index + 1) }),

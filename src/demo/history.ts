@@ -1,11 +1,11 @@
 /**
- * Generates some weeks of realistic runs: by working day and hour, by workflow and its models, for customers of very different
- * sizes. Pure and deterministic for a given seed and time.
+ * Generates some weeks of realistic runs, by working day and hour, by workflow and its models, for customers of very different
+ * sizes. Pure, and deterministic for a given seed and time.
  */
 import { customers, type Workflow, workflows } from './company.ts';
 import { type Random, randomOf } from './random.ts';
 
-/** Run in the format of `POST /v1/runs/bulk?enforcement=record`. */
+/** A run in the format of `POST /v1/runs/bulk?enforcement=record`. */
 export interface DemoRun {
   readonly external_id: string;
   readonly model: string;
@@ -43,7 +43,7 @@ const growth = 1.8;
 const failedShare = 0.025;
 const cancelledShare = 0.01;
 
-/** Returns the oldest run first, so that ingestion is in chronological order. */
+/** Yields the oldest run first, so that runs are recorded in chronological order. */
 export function* history({ seed, now, days, runs }: HistoryOptions): Generator<DemoRun> {
   const random = randomOf(seed);
   const slots = busyHours(now, days);

@@ -3,7 +3,7 @@ export interface Random {
   /** Returns a number from 0 to 1, excluding 1. */
   fraction(): number;
   between(least: number, most: number): number;
-  /** Returns a skewed value, like sizes and durations: mostly near the typical value, sometimes several times it. */
+  /** Returns a random value near the typical one, and sometimes several times as large, like real sizes and durations. */
   around(typical: number): number;
   pick<Item>(items: readonly Item[]): Item;
   weighted<Item extends { readonly weight: number }>(items: readonly Item[]): Item;
@@ -33,7 +33,7 @@ export function randomOf(seed: number): Random {
   };
 }
 
-/** Returns the item at the index, or the last one, since sums of fractions may be slightly below 1. */
+/** Returns the item at the index, or the last one, because sums of fractions may be slightly below 1. */
 function last<Item>(items: readonly Item[], index: number): Item {
   const item = items.at(index);
   if (item === undefined) {

@@ -1,6 +1,6 @@
 /**
- * Creates the demo's configuration through the API: limits near exhaustion, rules, evaluation results and a webhook receiver
- * that does not respond; then makes a few calls that these allow, flag, deny or hold for approval.
+ * Creates the demo's configuration through the API: limits near exhaustion, rules, evaluation results, and a webhook receiver that
+ * does not respond. Then makes a few calls that these limits and rules allow, flag, deny or hold for approval.
  */
 import { measuredModels } from './company.ts';
 
@@ -14,7 +14,7 @@ export interface DemoClient {
 
 export interface Keys {
   readonly owner: DemoClient;
-  /** Key of the agents. A separate key, since the key that requests an approval cannot approve it. */
+  /** Key of the agents. It is separate, because a key cannot approve its own request. */
   readonly agent: DemoClient;
 }
 

@@ -11,7 +11,7 @@ export interface SiteDocument {
   readonly markdown: string;
   /** Each table row that starts with a code gets an anchor of that name. */
   readonly rowAnchors?: true;
-  /** Deeper headings are the same in every section, and have no anchor. */
+  /** Maximum depth of headings with an anchor. Deeper headings are the same in every section. */
   readonly anchorDepthMax?: number;
 }
 

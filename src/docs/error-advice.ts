@@ -1,4 +1,4 @@
-/** Advice for each error code: what a caller does about it. Links are relative to the repository's `docs/generated`. */
+/** Advice for callers about each error code. Links are relative to `docs/generated` in the repository. */
 import type { ErrorCode } from '../contract/errors.ts';
 
 export const errorAdvice: Readonly<Record<ErrorCode, string>> = {

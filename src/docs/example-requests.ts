@@ -1,6 +1,6 @@
 /**
- * Example values for the samples of the API reference, by operation. A text that starts with `$` is the name of an environment
- * variable. Operations that need neither a query nor a body are not listed. Every sample is run by test/e2e/samples.test.ts.
+ * Example values for the samples in the API reference, by operation. A text that starts with `$` is the name of an environment
+ * variable. Operations without a query and a body are not listed. test/e2e/samples.test.ts runs every sample.
  */
 
 export interface ExampleRequest {

@@ -1,4 +1,4 @@
-/** The fields of an object as a Markdown table; fields of nested objects and of items are listed below their own. */
+/** The fields of an object as a Markdown table. Fields of nested objects and of items are listed below the field that contains them. */
 import { type JsonSchema, linkTo, noSchemas, resolved, type Schemas, typeName } from './json-schema.ts';
 
 interface Field {
@@ -7,10 +7,10 @@ interface Field {
   readonly text: string;
 }
 
-/** Deeper fields are in the OpenAPI document. */
+/** Maximum depth of the table. Deeper fields are in the OpenAPI document. */
 export const depthMax = 3;
 
-/** Returns an empty text for an object without fields. A `firstDepth` of `depthMax` leaves out nested fields. */
+/** Returns the table; an empty text for an object without fields. A `firstDepth` of `depthMax` leaves out nested fields. */
 export function fieldTable(schema: JsonSchema, schemas: Schemas = noSchemas, firstDepth = 1): string {
   const fields = fieldsOf(schema, schemas, '', firstDepth);
   return fields.length === 0 ? '' : rowsOf(['field', 'type', ''], fields);
@@ -50,7 +50,7 @@ function innerFields(field: JsonSchema, schemas: Schemas, name: string, depth: n
   return object === undefined ? [] : innerFields(object, schemas, name, depth);
 }
 
-/** A cell ends at a line break or a vertical bar. */
+/** Removes line breaks and escapes vertical bars, which would end a table cell. */
 function cell(text: string): string {
   return text.replaceAll(/\s*\n\s*/g, ' ').replaceAll('|', '\\|');
 }

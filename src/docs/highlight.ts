@@ -15,12 +15,12 @@ for (const [name, language] of Object.entries(languages)) {
   hljs.registerLanguage(name, language);
 }
 
-// Short names: a page has thousands.
+// A short prefix, because a page has thousands of class names.
 hljs.configure({ classPrefix: 'h-' });
-/** Commas and brackets have the color of the text. */
+/** Spans that are removed, because commas and brackets have the color of the text. */
 const plain = /<span class="h-punctuation">(.*?)<\/span>/g;
 
-/** Escapes the code, highlighted or not. */
+/** Returns the code as HTML. It is always escaped, and highlighted if the language is known. */
 export function highlight(code: string, language: string): string {
   return hljs.getLanguage(language) === undefined
     ? escapeHtml(code)

@@ -1,4 +1,4 @@
-/** The pages of the documentation. The site with its libraries is loaded at the first request: most processes never need it. */
+/** The pages of the documentation. The site and its libraries are loaded at the first request, because most processes never need them. */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { themeOf } from '../platform/http/html/theme.ts';
@@ -78,7 +78,7 @@ function pictureAnswer(path: string, content: Buffer): PageAnswer {
     headers: {
       etag: `"${etag}"`,
       'cache-control': 'no-cache',
-      // A picture opened by itself loads and runs nothing.
+      // Prevents a picture that is opened directly from loading or running anything.
       'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
     },
   };

@@ -17,7 +17,7 @@ export interface JsonSchema {
 export interface Schemas {
   /** Returns the schema that a reference names. */
   lookup(reference: string): JsonSchema | undefined;
-  /** Anchors of schemas that are described elsewhere on the page, by name. */
+  /** Anchors of schemas that the page describes elsewhere, by name. */
   readonly linked: ReadonlyMap<string, string>;
 }
 
@@ -27,14 +27,14 @@ export function nameOfReference(reference: string | undefined): string | undefin
   return reference?.replace('#/components/schemas/', '');
 }
 
-/** Returns a link to the description of the schema, if it is elsewhere on the page. */
+/** Returns a link to the schema if the page describes it elsewhere. */
 export function linkTo({ $ref }: JsonSchema, { linked }: Schemas): string | undefined {
   const name = nameOfReference($ref) ?? '';
   const anchor = linked.get(name);
   return anchor === undefined ? undefined : `[${name}](#${anchor})`;
 }
 
-/** Follows a reference. What stands beside the reference takes precedence. */
+/** Follows a reference. Properties next to the reference take precedence. */
 export function resolved(schema: JsonSchema, schemas: Schemas): JsonSchema {
   if (schema.$ref === undefined) {
     return schema;

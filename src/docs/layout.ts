@@ -19,12 +19,12 @@ export interface DocsPage {
   readonly body: Markup;
 }
 
-/** Nothing from other hosts, nothing inline, no framing. */
+/** Forbids other hosts, inline code and framing. */
 export const pageHeaders = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   'referrer-policy': 'same-origin',
-  // The theme is in a cookie.
+  // The theme depends on a cookie.
   vary: 'cookie',
 };
 
@@ -52,7 +52,7 @@ ${hasMarkdown && html`<link rel="alternate" type="text/markdown" href="${markdow
 <main id="main" tabindex="-1"><article class="prose">${body}</article>${hasMarkdown && html`<p class="docs-end"><a href="${markdownPath}">This page as Markdown</a></p>`}</main>${contents(headings)}</div></body></html>`);
 }
 
-/** Groups are closed, except the one of the page: all of them are longer than the page. */
+/** Returns a group of the menu. Only the group of the current page is open, because all groups together are longer than a page. */
 function menuGroup({ title, entries }: DocsMenuGroup, path: string): Part {
   const isOpen = path === '/docs' || title === 'Start' || entries.some((entry) => entry.path === path);
   return html`<details${isOpen && html` open`}><summary class="docs-menu-title">${title}</summary><ul class="docs-menu-list">${entries.map((entry) => html`<li><a class="docs-menu-link" href="${entry.path}"${entry.path === path && html` aria-current="page"`}>${entry.title}</a></li>`)}</ul></details>`;

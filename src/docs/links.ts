@@ -1,14 +1,14 @@
-/** Links of documents: from files of the repository to pages of the site. */
+/** Converts links of documents from repository files to pages of the site. */
 import { posix } from 'node:path';
 import type { SiteDocument } from './document.ts';
 
 /** Returns the address on the site; undefined if the site does not have the target. */
 export type ResolveLink = (href: string) => string | undefined;
 
-/** Documents of the repository that the service has at an address of its own. */
+/** Repository documents that the service serves at another address. */
 const served: Readonly<Record<string, string>> = { 'docs/generated/openapi.json': '/v1/openapi.json' };
 
-/** `suffix` is appended to paths of pages: `.md` for links between Markdown documents. */
+/** Returns the resolver of a document. `suffix` is appended to paths of pages: `.md` for links between Markdown documents. */
 export function linkResolver(
   documents: readonly SiteDocument[],
   source: string,
@@ -36,12 +36,12 @@ export function linkResolver(
   };
 }
 
-/** Pictures below `docs` have the same path on the site. */
+/** Returns true for pictures below `docs`, which have the same path on the site. */
 export function isPicture(path: string): boolean {
   return /^docs(\/[\w-]+)+\.(png|svg)$/.test(path);
 }
 
-/** Rewrites the links of a Markdown document; links to files that the site does not have become plain text. */
+/** Rewrites the links of a Markdown document. Links to files that are not on the site become plain text. */
 export function rewriteLinks(markdown: string, resolve: ResolveLink): string {
   return markdown
     .split(/(^```[\s\S]*?^```$)/m)

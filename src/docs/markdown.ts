@@ -1,4 +1,4 @@
-/** Renders Markdown as HTML, and splits it into sections for the search. HTML in it is escaped, except pictures and anchors. */
+/** Renders Markdown as HTML, and splits it into sections for the search. HTML in the Markdown is escaped, except pictures and anchors. */
 import { Marked, type Token, type Tokens } from 'marked';
 import { escapeHtml } from '../platform/http/html/html.ts';
 import { highlight } from './highlight.ts';
@@ -26,13 +26,13 @@ export interface ParsedMarkdown {
 
 const marked = new Marked({ gfm: true });
 
-/** An anchor of its own, such as `<a id="runs.create"></a>`: in a line, or for the heading below it. */
+/** An explicit anchor, such as `<a id="runs.create"></a>`, inside a line or for the heading below it. */
 const inlineAnchor = /^(<a id="[\w.-]+">|<\/a>)$/;
 const ownAnchor = /^<a id="([\w.-]+)"><\/a>\s*$/;
 
 export interface ParseOptions {
   readonly rowAnchors?: boolean | undefined;
-  /** Deeper headings have no anchor, and do not start a section of their own. */
+  /** Maximum depth of headings with an anchor and a section. */
   readonly anchorDepthMax?: number | undefined;
 }
 
@@ -98,7 +98,7 @@ export function parseMarkdown(
   return { tokens, headings, sections, anchors };
 }
 
-/** The anchor that common Markdown viewers give a heading. */
+/** Returns the anchor that common Markdown viewers give a heading. */
 export function slug(heading: string): string {
   return heading
     .toLowerCase()
@@ -131,7 +131,7 @@ const languageNames: Readonly<Record<string, string>> = {
   ts: 'typescript',
   toml: 'ini',
 };
-/** Languages of samples of the same call, with their titles. */
+/** Languages of samples, with their titles. */
 const sampleTitles: Readonly<Record<string, string>> = { sh: 'curl', ts: 'TypeScript', python: 'Python' };
 
 export function renderMarkdown({ tokens, anchors }: ParsedMarkdown, resolve: ResolveLink): string {
@@ -183,7 +183,7 @@ export function renderMarkdown({ tokens, anchors }: ParsedMarkdown, resolve: Res
             .map((cell) => {
               const align = cell.align === 'right' ? ' class="number"' : '';
               const text = this.parser.parseInline(cell.tokens);
-              // An empty header cell has no meaning for a screen reader.
+              // Rendered as a normal cell, because an empty header cell confuses screen readers.
               const name = tag === 'th' && text === '' ? 'td' : tag;
               return `<${name}${align}>${text}</${name}>`;
             })
@@ -206,7 +206,7 @@ export function renderMarkdown({ tokens, anchors }: ParsedMarkdown, resolve: Res
     .join('');
 }
 
-/** Groups consecutive code blocks in different languages: samples of the same call. */
+/** Groups consecutive code blocks in different languages, which are samples of the same call. */
 function groupsOf(tokens: readonly Token[]): Token[][] {
   const groups: Token[][] = [];
   for (const token of tokens.filter(({ type }) => type !== 'space')) {
@@ -226,7 +226,7 @@ function isSample(token: Token): token is Tokens.Code {
   return token.type === 'code' && ((token as Tokens.Code).lang ?? '') in sampleTitles;
 }
 
-/** Closed, except the first: readers need one language. */
+/** Renders a group of samples. Only the first is open, because readers need one language. */
 function samples(group: readonly Token[], render: (token: Token) => string): string {
   const parts = group.map(
     (token, index) =>

@@ -1,4 +1,4 @@
-/** The menu of the site. Pages of the reference are listed only within the reference: there are many. */
+/** The menu of the site. Pages of the reference are only listed on pages of the reference, because there are many. */
 import { type SectionName, type SiteDocument, titleOf } from './document.ts';
 
 export interface DocsMenuGroup {
@@ -14,7 +14,7 @@ const titles: readonly (readonly [SectionName, string])[] = [
   ['api', 'API resources'],
 ];
 
-/** Order of the reference; other sections are in the order of their documents. */
+/** Order of the reference. Other sections keep the order of their documents. */
 const referenceOrder = [
   '/docs/api',
   '/docs/errors',

@@ -41,7 +41,7 @@ export interface OpenApi {
   readonly paths: Readonly<Record<string, PathItem>>;
 }
 
-/** An operation with what it inherits from its path and the document, and without references, except to schemas. */
+/** An operation that includes what it inherits from its path and the document. It has no references except to schemas. */
 export interface DocsOperation extends Omit<DeclaredOperation, 'parameters' | 'responses' | 'security'> {
   readonly method: string;
   readonly path: string;
@@ -80,7 +80,7 @@ function methodsIn(item: PathItem): Method[] {
   return Object.keys(item).filter((name): name is Method => methods.some((method) => method === name));
 }
 
-/** Returns the object that `#/components/…` names. */
+/** Returns a function that resolves references to `#/components/…`. */
 export function lookupIn(document: object): (reference: string) => object | undefined {
   return (reference) =>
     reference
@@ -91,7 +91,7 @@ export function lookupIn(document: object): (reference: string) => object | unde
       | undefined;
 }
 
-/** Returns the response of a successful request: the first that is declared. */
+/** Returns the response of a successful request, which is declared first. */
 export function successOf(responses: DocsOperation['responses']): Content | undefined {
   return Object.values(responses)[0];
 }

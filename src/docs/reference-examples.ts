@@ -6,10 +6,10 @@ export type Examples = Readonly<
   Record<string, { readonly status: number; readonly body?: unknown; readonly text?: string }>
 >;
 
-/** Longer examples of an object are shown once on a page. */
+/** Maximum length of an example that is repeated on a page. A longer one of the same object is shown once. */
 const repeatedCharactersMax = 800;
 
-/** Returns a function that is called for the operations of a page in order, and returns the example of each as Markdown. */
+/** Returns a function that returns the example of an operation as Markdown. It must be called for the operations of a page in order. */
 export function exampleChooser(examples: Examples): (operation: DocsOperation) => string {
   const shown = new Map<string, DocsOperation>();
   return (operation) => {

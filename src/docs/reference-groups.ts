@@ -9,8 +9,8 @@ export interface DocsGroup {
 }
 
 /**
- * Parts of large groups, or single operations, with a page of their own, so that no page is longer than 100 KB. The first part is the
- * tag. Of two that match, the first applies.
+ * Parts of large groups, or single operations, that have their own page, so that no page is longer than 100 KB. The first part is
+ * the tag. If two match, the first applies.
  */
 const parts: Readonly<Record<string, string>> = {
   'configuration.plan': 'The changes that a configuration would make.',

@@ -1,4 +1,4 @@
-/** Objects that several responses of a page contain: they are described once, below the operations. */
+/** Objects that several responses of a page contain. They are described once, below the operations. */
 import { fieldTable } from './field-table.ts';
 import { type JsonSchema, nameOfReference, type Schemas } from './json-schema.ts';
 import { type DocsOperation, jsonSchemaOf, type lookupIn, successOf } from './openapi.ts';
@@ -26,7 +26,7 @@ export function objectMarkdown(name: string, shared: ReadonlyMap<string, string>
   return `<a id="object.${name}"></a>\n\n## The object ${name}\n\n${schema.description ?? ''}\n\n${fieldTable(schema, schemasOf(find, others))}\n`;
 }
 
-/** Returns the operations whose bodies the schemas are, by the name of the schema: other bodies may contain them. */
+/** Returns the operation whose body each schema is, by the name of the schema. Other bodies may contain such a schema. */
 export function bodiesOf(operations: readonly DocsOperation[]): Map<string, string> {
   return new Map(
     operations.flatMap(({ operationId, requestBody }) => {

@@ -10,13 +10,13 @@ export interface OperationContext {
   readonly find: ReturnType<typeof lookupIn>;
   /** Anchors of the objects that are described below the operations. */
   readonly shared: ReadonlyMap<string, string>;
-  /** Operations whose bodies the schemas are. */
+  /** The operation whose body each schema is. */
   readonly bodies: ReadonlyMap<string, string>;
   /** Markdown of an example of the response. */
   readonly example: string;
 }
 
-/** The method and the path template. */
+/** Returns the method and the path template. */
 export function requestOf({ method, path }: DocsOperation): string {
   return `\`${method} ${path}\``;
 }
@@ -79,7 +79,7 @@ function parameterTable(parameters: readonly Parameter[], schemas: Schemas): str
       );
 }
 
-/** The codes of each status, from the references to their schemas. */
+/** Returns links to the error codes of each status, taken from the references to their schemas. */
 function errorLinks(responses: DocsOperation['responses']): string {
   const found = Object.entries(responses)
     .filter(([status]) => Number(status) >= 400)

@@ -44,7 +44,7 @@ PURSER_URL=http://localhost:8080  PURSER_KEY=svc_…  ORG_ID=org_…
 ${sections.join('\n')}`;
 }
 
-/** A list of all operations, for the start page. Their anchors are permanent. */
+/** Returns a list of all operations for the start page. Its anchors are permanent. */
 export function operationIndex(openApi: OpenApi): string {
   const items = groupsOf(openApi).flatMap(({ path, operations }) =>
     operations.map(

@@ -16,9 +16,9 @@ export type SampledOperation = Pick<
 
 interface Call {
   readonly method: string;
-  /** The path, with `$NAME` for variables. */
+  /** The path. Variables are written as `$NAME`. */
   readonly path: string;
-  /** The variable of the key; undefined for public operations. */
+  /** Name of the variable with the key; undefined for public operations. */
   readonly key: string | undefined;
   readonly body: unknown;
   readonly answer: 'json' | 'text' | 'none';
@@ -151,7 +151,7 @@ function pythonValue(value: unknown, depth: number): string {
   return words[String(value)] ?? composite(value, depth, '    ', (name) => `"${name}"`, pythonValue);
 }
 
-/** Lists and objects in one line if they are short. */
+/** Returns a list or an object. A short one is in one line. */
 function composite(
   value: unknown,
   depth: number,

@@ -17,7 +17,7 @@ export interface Search {
 
 interface Entry extends Found {
   readonly id: number;
-  /** The last part of the address: the name of a file, an operation or an error code. */
+  /** The last part of the address, such as the name of a file, an operation or an error code. */
   readonly name: string;
   readonly section: SectionName;
   readonly text: string;
@@ -26,12 +26,12 @@ interface Entry extends Found {
 const resultsMax = 30;
 const excerptCharacters = 220;
 const queryCharactersMax = 200;
-/** Bounds the work of a search, which anyone may request. */
+/** Maximum number of words in a query, because anyone may search. */
 const wordsMax = 8;
-/** The list of all operations on the start page repeats the reference. */
+/** Sections that are not indexed: the list of all operations on the start page repeats the reference. */
 const unindexed = new Set(['all-operations']);
 
-/** `pause` lets other work run between two documents. */
+/** Builds the index. `pause` lets other work run between two documents. */
 export async function createSearch(
   documents: readonly SiteDocument[],
   pause: () => Promise<void>,
@@ -64,7 +64,7 @@ export async function createSearch(
       }
       const words = tellingWords(text);
       const found = index.search(words).flatMap(({ id }) => entries[id as number] ?? []);
-      // Entries of exactly this name come first, whatever their length.
+      // Entries with exactly this name come first.
       const isNamed = ({ title, name }: Entry) =>
         [title, name].some((one) => normalized(one) === normalized(text));
       const named = found.filter(isNamed).sort((a, b) => rankOf(a) - rankOf(b) || a.id - b.id);
@@ -80,26 +80,29 @@ export async function createSearch(
   };
 }
 
-/** Words of questions that say nothing about the subject. */
+/** Words of a question that say nothing about its subject. */
 const fillers = new Set(
   'a an and are at be can do does for from how i in is it me my of on or that the this to was we what when where which who why with you'.split(
     ' ',
   ),
 );
 
-/** Returns the words of a query that say something, at most `wordsMax`. */
+/** Returns at most `wordsMax` words of a query, without fillers. */
 function tellingWords(text: string): string {
   const words = text.split(/[\s\p{P}]+/u).filter((word) => word !== '');
   const telling = words.filter((word) => !fillers.has(word.toLowerCase().replaceAll(/\W/g, '')));
   return (telling.length === 0 ? words : telling).slice(0, wordsMax).join(' ');
 }
 
-/** Whole pages come before sections of the same name, and guides before the reference. */
+/** Returns the rank of an entry. Pages come before sections with the same name, and guides before the reference. */
 function rankOf({ href, section }: Entry): number {
   return (href.includes('#') ? 0 : -10) - weights[section];
 }
 
-/** Cuts endings, so that words are found in other forms: retries, retry. Wrong cuts do no harm: they are the same everywhere. */
+/**
+ * Removes word endings, so that other forms of a word are found: retries, retry. Wrong removals do no harm, because they are the
+ * same everywhere.
+ */
 function stem(term: string): string {
   const lower = term.toLowerCase();
   return lower.length < 5
@@ -107,7 +110,7 @@ function stem(term: string): string {
     : lower.replace(/(?<=..)(?:ies|ied|y)$/, 'i').replace(/(?<=...)(?:ing|ed|ely|ly|es|s|e)$/, '');
 }
 
-/** Words of readers, as stems, with the words of the documentation. */
+/** Words that readers use, as stems, with the corresponding words of the documentation. */
 const synonyms: Readonly<Record<string, readonly string[]>> = {
   block: ['denied', 'denial'],
   reject: ['denied', 'denial'],
@@ -122,7 +125,7 @@ const synonyms: Readonly<Record<string, readonly string[]>> = {
 
 const normalized = (text: string) => text.toLowerCase().replaceAll(/[\s_-]+/g, ' ');
 
-/** Guides answer questions; the reference is for those who know what they look for, and find it by name. */
+/** Weights of the sections. Guides answer questions; readers of the reference search for a name that they know. */
 const weights: Readonly<Record<SectionName, number>> = {
   start: 1.2,
   guides: 2.5,
@@ -150,7 +153,7 @@ function entriesOf(
     }));
 }
 
-/** Returns the text around the first word of the query that it contains. */
+/** Returns the text around the first occurrence of a word of the query. */
 function excerptOf(text: string, query: string): string {
   const lower = text.toLowerCase();
   const places = query

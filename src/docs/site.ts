@@ -1,4 +1,4 @@
-/** The documentation site: its documents, and their pages as HTML and Markdown, rendered at the first request. */
+/** The documentation site: its documents, and their pages as HTML and Markdown. Pages are rendered at the first request. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { trusted } from '../platform/http/html/markup.ts';
 import type { Theme } from '../platform/http/html/theme.ts';
@@ -20,7 +20,7 @@ import { startPage } from './start-page.ts';
 
 export interface Site {
   readonly documents: readonly SiteDocument[];
-  /** Returns the page of a path, its Markdown (`….md`) or `llms.txt`; undefined if there is none. */
+  /** Returns the rendered page of a path, its Markdown (`….md`) or `llms.txt`; undefined if there is none. */
   page(path: string, theme: Theme): Rendered | undefined;
   searchPage(query: string, theme: Theme): Promise<string>;
   notFoundPage(theme: Theme): string;

@@ -1,4 +1,4 @@
-/** The components that say who calls: API keys, sessions, the links that open sessions, and support access. */
+/** The components that identify callers: API keys, sessions, links that open sessions, and support access. */
 import { createCredentials, createKeyUses, createTokenLookups } from '../capabilities/access/keys/index.ts';
 import { createMemberLinks } from '../capabilities/access/members/index.ts';
 import { consoleLinks, createSessions } from '../capabilities/access/sessions/index.ts';

@@ -29,15 +29,15 @@ export interface App {
   /** Options of the fast HTTP path; undefined if `SVC_HTTP_FAST_PATH` turns it off. */
   readonly fastPath: FastPathOptions | undefined;
   readonly jobs: readonly Job[];
-  /** Records the runs of a job that the app does not have. */
+  /** Records the runs of a job that does not belong to the app. */
   observeJob(job: Job): Job;
   /** The deprecations in force. */
   readonly deprecations: DeprecationRegistry;
   /** The metrics on `/metrics`. */
   readonly metrics: Registry;
-  /** Ends streamed responses in progress properly, because the process stops. */
+  /** Ends streamed responses in progress properly when the process stops. */
   endStreams(): Promise<void>;
-  /** Writes buffered data. Called after the last response, while the database is still open. Waits for work without a client. */
+  /** Writes buffered data and waits for work without a client. Must be called after the last response, while the database is open. */
   finish(waitMs?: number): Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export function createApp(deps: AppDependencies): App {
     tracer,
     backoff,
     settings: config,
-    // Sign-in pages do not accept the token of a support session.
+    // Includes support sessions here only: sign-in pages do not accept their tokens.
     findCredential: (token, address) =>
       credentials.peek(token) ??
       impersonation
@@ -114,7 +114,7 @@ export function createApp(deps: AppDependencies): App {
   });
 
   const decision = routes.find(({ id }) => id === 'edge.decide');
-  // Traced requests take the pipeline: creating a span takes longer than a decision.
+  // No fast path while requests are traced, because creating a span takes longer than a decision.
   const fastHandler =
     decision === undefined || config.otlpEndpoint !== undefined || config.otlpTracesEndpoint !== undefined
       ? undefined

@@ -1,4 +1,4 @@
-/** The components that routes, pages, jobs and the pipeline share: caches, write-behind buffers, sessions, checks. */
+/** Components that routes, pages, jobs and the pipeline share: caches, write-behind buffers, sessions and checks. */
 import { createMemberMails } from '../capabilities/access/members/index.ts';
 import {
   actorOf,

@@ -1,4 +1,4 @@
-/** The components of decisions: what runs, routing, hold increases and the decision endpoint are given. */
+/** The components of decisions: the dependencies of runs, routing, hold increases and the decision endpoint. */
 import { createCustomerDigest } from '../capabilities/compliance/erasure/index.ts';
 import { createResidencyOf } from '../capabilities/compliance/residency/index.ts';
 import { createContents } from '../capabilities/compliance/retention/index.ts';

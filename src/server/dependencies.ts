@@ -1,4 +1,4 @@
-/** The dependencies of the app: opened before it, closed after it, and replaced in tests. */
+/** The dependencies of the app. They are opened before it, closed after it, and replaced in tests. */
 
 import type { Tracer } from '@opentelemetry/api';
 import type { Connections, GatewaySettingsCache } from '../capabilities/integration/connections/index.ts';
@@ -25,13 +25,13 @@ export interface AppDependencies {
   readonly tracer: Tracer;
   readonly faults: Faults;
   readonly services: Services;
-  /** A function, because with port 0 the URL is known only once the server listens. */
+  /** Returns the base URL. It is a function, because with port 0 the URL is only known once the server listens. */
   baseUrl(): string;
   readonly health: Pick<ProcessHealth, 'answer'>;
-  /** The shortest time between two renderings of the metrics; a second by default. */
+  /** Minimum time between two renderings of the metrics. Default: one second. */
   readonly metricsEveryMs?: number;
   /** Replaces the connections and the settings of the gateway in tests. */
   readonly gateway?: GatewayReplacements;
-  /** The longest time that verifying a SAML response may take. */
+  /** Maximum time to verify a SAML response. */
   readonly samlAnswerMsMax?: number;
 }

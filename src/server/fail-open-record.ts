@@ -1,4 +1,4 @@
-/** Records the import of fail-open decisions in the audit log of the org, with an event. */
+/** Records the import of fail-open decisions in the audit log of the org, and as an event. */
 import { type Appending, recordChange } from '../capabilities/compliance/audit/index.ts';
 import { formatUsd } from '../kernel/money.ts';
 import type { HoldImport } from '../ledger/holds/hold-import.ts';

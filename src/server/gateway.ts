@@ -10,8 +10,8 @@ import type { Components } from './components.ts';
 import type { AppDependencies } from './dependencies.ts';
 
 /**
- * Other processes see the amount of a call as held until it is posted, and may deny a call meanwhile. A process that has its database to
- * itself posts before it denies, so it can wait for more calls to post together.
+ * Time in which settlements are collected for one transaction. Until a call is posted, other processes see its whole amount as held
+ * and may deny other calls. A process with its own database posts before it denies, so it can collect for longer.
  */
 const collectMs = { alone: 100, shared: 20 };
 
@@ -94,7 +94,10 @@ type GatewayLookups = Pick<
 
 const lastKnownMax = 10_000;
 
-/** Without these a call could not be planned while the database is unavailable, and so not be allowed either. */
+/**
+ * Wraps the lookups so that they return their last results while the database is unavailable. Otherwise a call could not be planned
+ * then, and fail-open mode could not allow it.
+ */
 function lastKnownLookups(
   { connections, settings, prices, capabilities }: GatewayLookups,
   isOutage: (error: unknown) => boolean,
@@ -127,7 +130,7 @@ interface RoutedModels {
   readonly considered: readonly { readonly model: string; readonly rank: number | null }[];
 }
 
-/** Returns the models of a routing decision that may be used, the best first. */
+/** Returns the usable models of a routing decision, best first. */
 function rankedModels(text: string): string[] {
   const { model, considered } = JSON.parse(text) as RoutedModels;
   const others = considered.filter(({ rank }) => rank !== null);

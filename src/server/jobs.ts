@@ -1,4 +1,4 @@
-/** Every background job. */
+/** Lists every background job. */
 
 import { expiringKeys } from '../capabilities/access/keys/index.ts';
 import { sessionTidying } from '../capabilities/access/sessions/index.ts';

@@ -1,4 +1,4 @@
-/** Every page: health, documentation, sign-in, and the console. */
+/** Lists every page: health, documentation, sign-in and the console. */
 
 import { memberPages } from '../capabilities/access/members/index.ts';
 import { returnPath, signInPages, visitorOf } from '../capabilities/access/sessions/index.ts';
@@ -15,7 +15,7 @@ import { createOutboundFetch } from '../platform/outbound/fetch.ts';
 import type { Components } from './components.ts';
 import type { AppDependencies } from './dependencies.ts';
 
-/** `pipeline` is a function, because the pipeline is created from the pages. */
+/** Creates the pages. `pipeline` is a function, because the pipeline itself is created from the pages. */
 export function createPages(
   deps: AppDependencies,
   components: Components,

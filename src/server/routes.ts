@@ -1,4 +1,4 @@
-/** Every route of the API, in the order of the documentation. */
+/** Lists every route of the API, in the order of the documentation. */
 
 import { keyRoutes } from '../capabilities/access/keys/index.ts';
 import { memberRoutes } from '../capabilities/access/members/index.ts';
@@ -53,7 +53,7 @@ import { secretsKeyFile } from '../platform/secrets/key-ring.ts';
 import type { Components } from './components.ts';
 import type { AppDependencies } from './dependencies.ts';
 
-/** `gateway`: undefined if it is turned off; its routes exist nevertheless. */
+/** Creates the routes. `gateway` is undefined if it is turned off; its routes exist nevertheless. */
 export function createRoutes(
   deps: AppDependencies,
   components: Components,

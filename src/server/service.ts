@@ -1,4 +1,4 @@
-/** A running service: opens the database, migrates, listens, and drains when it is stopped. */
+/** A running service: opens the database, migrates, listens, and drains when it stops. */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -43,7 +43,7 @@ export interface Service {
   readonly url: string;
   /** The URL of the health listener; undefined without `SVC_HEALTH_PORT`. */
   readonly healthUrl: string | undefined;
-  /** Stops accepting connections, waits for requests in flight, then closes everything. May be called twice. */
+  /** Stops accepting connections, waits for requests in flight, then closes everything. Can be called twice. */
   stop(): Promise<void>;
 }
 
@@ -52,13 +52,13 @@ export interface ServiceOptions {
   readonly log: Log;
   readonly clock?: SharedClock;
   readonly faults?: Faults;
-  /** Waits for a database that is unavailable; otherwise the start fails. */
+  /** True to wait for a database that is unavailable. Otherwise the start fails. */
   readonly waitsForDatabase?: boolean;
 }
 
 export async function startService(options: ServiceOptions): Promise<Service> {
   const health = new ProcessHealth();
-  // Before the database is opened, because that may take long: liveness is answered meanwhile.
+  // Opened before the database, which may take long, so that liveness is answered in the meantime.
   const listener = await openHealth(options, health);
   const closeHealth = async () => {
     health.close();
@@ -109,7 +109,7 @@ async function openAndStart(
     const service = await startOn(db, options, { health, port, phases });
     return { ...service, stop: () => service.stop().then(() => session?.end()) };
   } catch (error) {
-    // An open database would keep the process alive and its directory locked.
+    // Closed, because an open database would keep the process alive and its directory locked.
     await db.close();
     throw error;
   }
@@ -133,7 +133,7 @@ async function startOn(
     openServices({ config, db, clock, ids, log, writeFailures }),
   );
   try {
-    // Once more, now that the heartbeat of this process stops contract migrations.
+    // Checked again, because a contract migration may have run before this process had a heartbeat, which prevents one from now on.
     await guard.check();
     const operator = await bootstrapOperator({
       db,
@@ -199,7 +199,7 @@ interface ServeOptions {
   readonly unreadable: AbortSignal;
 }
 
-/** Jobs stop when the schema becomes unreadable. Requests get 503 from then on. */
+/** Serves requests. When the schema becomes unreadable, the jobs stop and requests get 503. */
 async function serve(
   deps: ServeDependencies,
   { port, phases, migrations, writeFailures, unreadable }: ServeOptions,
@@ -228,10 +228,10 @@ async function serve(
   const clockJob = clockWatch({
     ledger: services.ledger.maintenance,
     log,
-    // On PostgreSQL it may concern one organization: the process stays ready for the others.
+    // On PostgreSQL this may concern a single organization, so the process stays ready for the others.
     onChange: (isAhead) => db.engine === 'embedded' && health.set('ledger_clock_ahead', isAhead),
   });
-  // A database that is unavailable now is not a reason to end the start: the job tries again.
+  // Errors are ignored: the database may be unavailable now, and the job tries again.
   await clockJob.runOnce().catch(() => undefined);
   await port.free();
   address = await phases
@@ -274,7 +274,7 @@ async function serve(
   };
 }
 
-/** The last line of a start. */
+/** Logs the last line of a start. */
 function logReadiness(health: ProcessHealth, phases: StartPhases, log: Log): void {
   const reasons = unreadyReasonsOf(health);
   const durationMs = phases.elapsedMs();
@@ -285,7 +285,7 @@ function logReadiness(health: ProcessHealth, phases: StartPhases, log: Log): voi
   }
 }
 
-/** Connections that the system completes and queues; it applies its own maximum, on Linux `net.core.somaxconn`. */
+/** Maximum number of connections that the system queues. Its own maximum applies too; on Linux it is `net.core.somaxconn`. */
 const acceptBacklog = 4_096;
 
 async function listen(server: Server, host: string, port: number): Promise<AddressInfo> {

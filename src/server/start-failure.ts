@@ -1,4 +1,4 @@
-/** Explains failures of a start that come from below as plain errors: of files, or of the embedded database while it is used. */
+/** Explains failures of a start that are reported as plain errors: of files, or of the embedded database while it is used. */
 import { join } from 'node:path';
 import type { Config } from '../config/settings.ts';
 import { sqlStateOf } from '../platform/db/database.ts';
@@ -6,12 +6,12 @@ import { describeDamage } from '../platform/db/pglite/start-failure.ts';
 import { remedyOf } from '../platform/db/postgres/connection-remedies.ts';
 import { describeFileError, fullDisk } from '../platform/files/storage-problem.ts';
 
-/** The start cannot succeed before something is changed. The message says what is wrong, where, and what to do next. */
+/** The start cannot succeed until something is changed. The message has the problem, its place and the next step. */
 export class StartFailed extends Error {
   override readonly name = 'StartFailed';
 }
 
-/** Returns the error itself if its message needs no explanation. */
+/** Returns an error with an explanation, or the error itself if its message needs none. */
 export function explainStartFailure(
   error: unknown,
   config: Pick<Config, 'dataDir' | 'databaseUrl'>,
@@ -22,7 +22,7 @@ export function explainStartFailure(
 
 /** SQLSTATEs of a disk without space: the database is read-only while its disk is almost full (`disk-space-guard.ts`). */
 const fullStates = new Set(['25006', '53100']);
-/** SQLSTATEs of damaged files: data corrupted, index corrupted, a file that is missing, an I/O error. */
+/** SQLSTATEs of damaged files: corrupted data, a corrupted index, a missing file, an I/O error. */
 const damagedStates = new Set(['XX001', 'XX002', '58P01', '58030']);
 
 function describeStatement(

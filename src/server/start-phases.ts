@@ -1,4 +1,4 @@
-/** Logs the phases of a start: how long each took, and while a long one lasts, which one and how far it is. */
+/** Logs the phases of a start with their durations. During a long phase it also logs which one is running and its progress. */
 import { performance } from 'node:perf_hooks';
 import type { Log } from '../platform/log.ts';
 
@@ -6,7 +6,7 @@ import type { Log } from '../platform/log.ts';
 export type StartPhase = 'open-database' | 'apply-migrations' | 'load-state' | 'listen';
 
 export interface StartPhases {
-  /** `progress` returns what the log shows about the work while it lasts and at its end. */
+  /** Runs a phase. `progress` returns fields that are logged during the phase and at its end. */
   run<Result>(phase: StartPhase, work: () => Promise<Result>, progress?: () => object): Promise<Result>;
   /** Milliseconds since the start began. */
   elapsedMs(): number;

@@ -1,10 +1,10 @@
-/** The receiver of OpenTelemetry with its dependencies. */
+/** The OpenTelemetry receiver with its dependencies. */
 import { addressOf, createTelemetry, type Telemetry } from '../capabilities/integration/telemetry/index.ts';
 import type { Gateway } from '../gateway/index.ts';
 import type { Components } from './components.ts';
 import type { AppDependencies } from './dependencies.ts';
 
-/** `gateway`: undefined if it is turned off. */
+/** Creates the receiver. `gateway` is undefined if it is turned off. */
 export function createAppTelemetry(
   { config, log, baseUrl }: AppDependencies,
   components: Components,

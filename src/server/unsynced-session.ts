@@ -1,9 +1,10 @@
 /**
- * Detects that the machine went down while a service with `SVC_DURABILITY=os` was running: what the operating system had not written by
- * then is lost, although it was acknowledged. The end of the process alone (`kill -9`) loses nothing.
+ * Detects that the machine went down while a service with `SVC_DURABILITY=os` was running. Acknowledged writes that the operating
+ * system had not written to disk are then lost. The end of the process alone (`kill -9`) loses nothing.
  *
- * A file in the data directory marks the session from the start to a clean stop, with the boot of the machine. A start that finds the file
- * of another boot warns. A clean stop syncs everything before it removes the file, so that a power cut after it loses nothing either.
+ * A file in the data directory marks the session from the start to a clean stop, with the id of the machine's boot. A start logs a
+ * warning if it finds the file of another boot. A clean stop syncs everything before it removes the file, so that a later power cut
+ * loses nothing.
  */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +20,7 @@ interface Marker {
 }
 
 export interface UnsyncedSession {
-  /** Called after the database and the hold log are closed. */
+  /** Must be called after the database and the hold log are closed. */
   end(): Promise<void>;
 }
 
@@ -33,7 +34,7 @@ export interface SessionOptions {
   readonly boot?: string | undefined;
 }
 
-/** Called after the embedded database was opened. */
+/** Begins a session. Must be called after the embedded database was opened. */
 export function beginSession({ config, log, now, boot = bootId() }: SessionOptions): UnsyncedSession {
   const { dataDir, durability } = config;
   const path = join(dataDir, fileName);
@@ -72,7 +73,7 @@ function lossWarning(isBootKnown: boolean): string {
   );
 }
 
-/** A file that cannot be parsed was cut off by a power cut; nothing else cuts it off. */
+/** Reads the marker. A file that cannot be parsed was truncated by a power cut, because nothing else truncates it. */
 function readMarker(path: string): Marker | undefined {
   const text = readIfPresent(path);
   try {
@@ -82,7 +83,7 @@ function readMarker(path: string): Marker | undefined {
   }
 }
 
-/** Also called by a restore, since the marker belongs to the previous database. */
+/** Removes the marker. A restore calls it too, because the marker belongs to the previous database. */
 export function removeSessionMarker(dataDir: string): void {
   const path = join(dataDir, fileName);
   if (existsSync(path)) {

@@ -1,6 +1,6 @@
 /**
- * Starts the service once its database can be used. Until then the port is open: `/healthz` is 200, everything else 503, so that an
- * orchestrator neither restarts the process nor sends it requests.
+ * Starts the service once its database can be used. Until then the port is open: `/healthz` returns 200 and everything else 503. So
+ * an orchestrator neither restarts the process nor sends it requests.
  */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -18,7 +18,7 @@ import type { Log } from '../platform/log.ts';
 
 const retryAfterMs = { first: 250, max: 5_000 };
 
-/** The port of the service, which is in use while it waits for its database. */
+/** The port of the service. It is in use while the service waits for its database. */
 export interface ReservedPort {
   readonly number: number;
   /** Must be called before the service listens. */
@@ -30,14 +30,14 @@ export interface WaitOptions {
   readonly log: Log;
 }
 
-/** Calls `start` until it succeeds, or fails for another reason than a database that is unavailable for now. */
+/** Calls `start` until it succeeds, or fails for a reason other than an unavailable database. */
 export async function startWhenPossible<Started>(
   start: (port: ReservedPort) => Promise<Started>,
   { config, log }: WaitOptions,
 ): Promise<Started> {
   let waiting: WaitingServer | undefined;
   const port: ReservedPort = {
-    // With port 0 the system chooses one, which then stays the same.
+    // With port 0 the system chooses a port, which is then kept.
     get number() {
       return waiting?.port ?? config.port;
     },

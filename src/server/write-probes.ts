@@ -1,4 +1,7 @@
-/** The write probes of `/readyz`: the database and, on the embedded engine, the directory of the hold log. Real writes that fail count too. */
+/**
+ * The write probes of `/readyz`: for the database and, on the embedded engine, the directory of the hold log. Failures of real
+ * writes count too.
+ */
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/settings.ts';
@@ -18,16 +21,17 @@ export interface WriteProbesDependencies {
   readonly log: Log;
 }
 
-/** Probes once and returns the running probes. A failure makes the process unready; it does not reject. */
+/** Probes once and returns the running probes. A failure makes the process unready but does not reject. */
 export async function startWriteProbes(deps: WriteProbesDependencies): Promise<Pick<WriteProbe, 'stop'>> {
   const { config, db, processes, health, failures, log } = deps;
   const database = createWriteProbe({
     target: 'database',
     log,
-    // On PostgreSQL each process has a row of its own: if its commit hangs, the next probes wait for the lock of that
-    // row and time out, so no more than one server process is left behind.
+    // On PostgreSQL each process writes its own row. If its commit hangs, the next probes wait for the lock of that row and time
+    // out, so at most one server process is left behind.
     write: () => (db.engine === 'postgres' ? processes.beat() : touchOnlyRow(db)),
-    // On the embedded engine the probe waits for its turn behind transactions, which may take longer than a probe may hang.
+    // On the embedded engine the probe waits for its turn after other transactions, which may take longer than the timeout of a
+    // probe.
     progressAtMs: () => db.stats().answeredAtMs,
     onChange: (succeeds) => health.set('database_not_writable', !succeeds),
   });
@@ -37,7 +41,7 @@ export async function startWriteProbes(deps: WriteProbesDependencies): Promise<P
     write: () => writeFile(config.dataDir),
     onChange: (succeeds) => health.set('data_directory_not_writable', !succeeds),
   });
-  // The hold log is written beside the database, which may still have room in its preallocated files.
+  // The hold log needs its own probe, because the database may still have room in its preallocated files.
   const probes = db.engine === 'embedded' ? [database, dataDirectory] : [database];
   await Promise.all(probes.map((one) => one.probe()));
   for (const one of probes) {
@@ -56,7 +60,7 @@ export async function startWriteProbes(deps: WriteProbesDependencies): Promise<P
   };
 }
 
-/** A real commit that changes nothing. The row exists once the ledger is open. */
+/** Makes a real commit that changes nothing. The row exists once the ledger is open. */
 async function touchOnlyRow(db: Database): Promise<void> {
   const rows = await db.query(
     'UPDATE hold_log_generation SET generation = generation RETURNING 1 AS one',
@@ -69,7 +73,7 @@ async function touchOnlyRow(db: Database): Promise<void> {
 
 const probeBytes = Buffer.alloc(4_096, '.');
 
-/** Writes a new file, because existing blocks can be overwritten on a full disk. */
+/** Writes a new file, because even on a full disk existing blocks can be overwritten. */
 async function writeFile(directory: string): Promise<void> {
   const path = join(directory, '.write-probe');
   const file = await open(path, 'w', 0o600);

@@ -123,14 +123,14 @@ async function apply({
       }
     }
   } finally {
-    // If a document fails, those before it stay applied.
+    // Documents before a failed one stay applied, so their results are printed.
     if (applied.length > 0) {
       printJson(json, applied, true);
     }
   }
 }
 
-/** Names the organization of each document. Adds the slug to a document without one, for an operator. */
+/** Returns the documents with the name of their organization. For an operator, adds the slug to a document without one. */
 async function nameOrgs(
   service: ConfigurationService,
   documents: readonly ConfigurationDocument[],
@@ -140,7 +140,7 @@ async function nameOrgs(
   for (const document of documents) {
     const { configuration } = document;
     const slug = configuration.org?.slug;
-    // A value of another type is left to the service, which names its place.
+    // The service reports a value of a wrong type, with its position.
     if (slug !== undefined || !service.isOperator || !isObject(configuration.org ?? {})) {
       named.push({ ...document, org: String(slug ?? org ?? document.source) });
       continue;
@@ -189,7 +189,7 @@ async function planAll(
   return plans;
 }
 
-/** Names the place in the file of each invalid field. */
+/** Returns the problems of a document, each with its position in the file. */
 function problemsOf(error: unknown, { source, placeOf, offsetOf }: ConfigurationDocument): string[] {
   if (!(error instanceof ApiRequestError)) {
     throw error;
@@ -197,7 +197,7 @@ function problemsOf(error: unknown, { source, placeOf, offsetOf }: Configuration
   const { message = error.message, details = {} } = error.error;
   const { fields } = details as { fields?: readonly FieldError[] };
   if (fields === undefined) {
-    // Such as `webhooks[3] "https://…": The limit is reached.`
+    // Matches messages such as `webhooks[3] "https://…": The limit is reached.`
     const [, path] = /^([a-z_]+(?:\[\d+\])?)[ :]/.exec(message) ?? [];
     return [`${path === undefined ? source : placeOf(path)} ${terminalText(message)}`];
   }
@@ -249,7 +249,7 @@ async function applyOne(
   }
 }
 
-/** Codes with which the service says for certain that the request was not applied, and will not be. */
+/** Error codes that prove that the request was not applied and will not be. */
 const rejections = new Set<string | undefined>([
   'bad_request',
   'conflict',
@@ -270,7 +270,7 @@ async function sendRequest(service: ConfigurationService, request: PendingReques
   return { changes, secretFiles: writeSecrets(secretsDir, request.org, changes.secrets) };
 }
 
-/** Completes applications that an earlier command did not finish: sends the request again, to save the secrets in its response. */
+/** Completes applications that an earlier command did not finish: sends the request again and saves the secrets in the response. */
 async function completePending(service: ConfigurationService, secretsDir: string): Promise<void> {
   for (const { file, request } of pendingRequests(secretsDir, service.url)) {
     const about = `application of ${request.sentAt} (${request.org})`;

@@ -12,15 +12,15 @@ export interface ConfigurationDocument {
   readonly configuration: Readonly<Record<string, unknown>> & {
     readonly org?: Readonly<Record<string, unknown>>;
   };
-  /** References to variables that are not set: their fields are left out. */
+  /** Warnings about references to variables that are not set. Their fields are left out. */
   readonly warnings: readonly string[];
-  /** Returns the place of a field, such as `purser.yaml:12:5`; that of the nearest field around it, if it is missing. */
+  /** Returns the position of a field, such as `purser.yaml:12:5`. For a missing field, returns that of the nearest field around it. */
   placeOf(path: string): string;
-  /** Returns how far from the start of the file the field is. */
+  /** Returns the offset of the field in the file. */
   offsetOf(path: string): number;
 }
 
-/** The problems of a file, each with its place. */
+/** The problems of a file, each with its position. */
 export class InvalidConfiguration extends Error {
   readonly problems: readonly string[];
 
@@ -30,10 +30,10 @@ export class InvalidConfiguration extends Error {
   }
 }
 
-/** The largest file that is read: more than the service accepts. */
+/** Maximum size of a file. It is more than the service accepts. */
 const fileBytesMax = 16 * 1_048_576;
 
-/** `-` is standard input. */
+/** Reads configuration files; `-` is standard input. */
 export async function readDocuments(files: readonly string[]): Promise<ConfigurationDocument[]> {
   const documents: ConfigurationDocument[] = [];
   const problems: string[] = [];
@@ -108,7 +108,7 @@ function parseFile(source: string, yaml: string): ParsedDocument[] {
     });
 }
 
-/** The message repeats the place, and shows the line. */
+/** Returns the first line of a parser message without its position. The other lines show the line of the file. */
 function firstLine(message: string): string {
   return (message.split('\n')[0] ?? '').replace(/ at line \d+, column \d+:?$/, '.');
 }
@@ -129,7 +129,7 @@ function documentOf(parsed: ParsedDocument, warnings: readonly string[]): Config
   };
 }
 
-/** `limit_usd: 50.10` means the text `50.10`. */
+/** Converts amounts to text, so that `limit_usd: 50.10` means `50.10`. */
 function amountsAsText(document: Document): void {
   visit(document, {
     Pair(_, pair, path) {
@@ -147,7 +147,10 @@ function amountsAsText(document: Document): void {
 
 const tooLarge = 'The number is too large. For no limit, write null.';
 
-/** Returns where numbers are that JSON does not have, such as `.inf` and `1e400`. JSON would turn them into null: no limit. */
+/**
+ * Returns the offsets of numbers that JSON does not support, such as `.inf` and `1e400`. JSON would turn them into null, which
+ * means no limit.
+ */
 function infiniteNumbers(document: Document): number[] {
   const offsets: number[] = [];
   visit(document, {
@@ -160,14 +163,14 @@ function infiniteNumbers(document: Document): number[] {
   return offsets;
 }
 
-/** `budgets[1].limit_usd` as the keys `budgets`, 1, `limit_usd`. */
+/** Splits a path into keys: `budgets[1].limit_usd` becomes `budgets`, 1, `limit_usd`. */
 function keysOf(path: string): (string | number)[] {
   return [...path.matchAll(/\[(\d+)\]|([^.[\]]+)/g)].map(([, index, name]) =>
     index === undefined ? (name ?? '') : Number(index),
   );
 }
 
-/** Returns where the field begins, with its name. */
+/** Returns the offset of the field, including its name. */
 function offsetOf({ contents }: Document, path: string): number {
   let node: unknown = contents;
   let offset = rangeStart(contents) ?? 0;
@@ -193,7 +196,7 @@ function rangeStart(node: unknown): number | undefined {
   return (node as { range?: readonly number[] } | null | undefined)?.range?.[0];
 }
 
-/** Replaces `{ env: NAME }` and `{ file: path }` by the secret. A variable that is not set leaves a secret out. */
+/** Replaces `{ env: NAME }` and `{ file: path }` by the secret. If the variable is not set, the field is left out. */
 async function resolveSecrets(
   parsed: ParsedDocument,
   folder: string,

@@ -37,7 +37,7 @@ async function exportConfiguration({ all, output, ...options }: ExportOptions): 
   if (output === undefined) {
     print(text.trimEnd());
   } else {
-    // The URL of a webhook may be a secret, such as that of a channel in Slack.
+    // Private, because the URL of a webhook may be a secret, such as that of a Slack channel.
     await writeFile(output, text, { mode: 0o600 });
   }
 }
@@ -54,7 +54,7 @@ async function documentOf(service: ConfigurationService, orgId: string): Promise
   return yamlText(configuration);
 }
 
-/** Lists of at most this many characters are written in one line. */
+/** Maximum length of a list that is written in one line. */
 const lineLengthMax = 80;
 
 function yamlText(configuration: object): string {

@@ -4,7 +4,7 @@ import { terminalText } from '../terminal-text.ts';
 
 const signs = { create: '+', update: '~', delete: '-' } as const;
 
-/** Longer values are shortened: a plan is read by people. */
+/** Maximum length of a value. Longer ones are shortened, because people read the plan. */
 const valueLengthMax = 80;
 
 export function planText({ changes, unchanged, not_in_file }: ConfigurationPlan): string {
@@ -27,7 +27,7 @@ export function planText({ changes, unchanged, not_in_file }: ConfigurationPlan)
   ].join('\n');
 }
 
-/** Fields that are the name of a resource, which its title shows already. */
+/** Fields that are part of a resource's title and are not repeated. */
 const naming = new Set(['name', 'slug', 'reason', 'url', 'email', 'model', 'customer_id']);
 
 const namesMax = 5;

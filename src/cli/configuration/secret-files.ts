@@ -1,8 +1,9 @@
 /**
- * Files for the secrets that an application creates: each is written once, readable by its owner only, and never replaced.
+ * Files for the secrets that an application creates. Each file is written once, is readable by its owner only, and is never
+ * replaced.
  *
- * The service shows a secret only once. So the request is stored before it is sent, with its `Idempotency-Key`: if the command is
- * killed before the secrets are in their files, the next one sends the same request again and gets the same response.
+ * The service shows a secret only once. So the request is stored before it is sent, with its `Idempotency-Key`. If the command is
+ * killed before the secrets are in their files, the next command sends the same request again and gets the same response.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -10,20 +11,20 @@ import { join } from 'node:path';
 import type { CreatedSecret } from '../../capabilities/integration/configuration/index.ts';
 import { makeDirectory, writePrivateFile } from '../../platform/files/durable-files.ts';
 
-/** A request whose response may hold secrets. */
+/** A request whose response may contain secrets. */
 export interface PendingRequest {
   readonly url: string;
-  /** The keys to which the service replays the response. Another key would be refused, or apply it again. */
+  /** The caller to which the service replays the response. For another caller, the service would reject the request or apply it again. */
   readonly sender: string;
   readonly path: string;
   readonly body: object;
-  /** Name of the organization in the names of the files. */
+  /** The organization, as it appears in file names. */
   readonly org: string;
   readonly idempotencyKey: string;
   readonly sentAt: string;
 }
 
-/** A digest: the file does not hold the key. */
+/** Returns a digest of the key, so that the file does not contain the key itself. */
 export function senderOf(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 16);
 }
@@ -72,7 +73,7 @@ export interface SecretFile {
   readonly file: string;
 }
 
-/** Writes each secret to `<directory>/<org>/<section>/<name>`. A file that exists already stays, and the new one gets the id in its name. */
+/** Writes each secret to `<directory>/<org>/<section>/<name>`. An existing file is kept; the new one then has the id in its name. */
 export function writeSecrets(
   directory: string,
   org: string,
@@ -89,22 +90,25 @@ export function writeSecrets(
   });
 }
 
-/** True if an interrupted command has written the secret already. */
+/** Returns true if the file already has this secret, because an interrupted command has written it. */
 function isSame(file: string, content: string): boolean {
   return readFileSync(file, 'utf8') === content;
 }
 
-/** File systems allow 255 bytes, and the id may be added. */
+/** Maximum length of a file name. File systems allow 255 bytes, and the id may be added. */
 const fileNameBytesMax = 150;
 
-/** Letters, digits and a few signs; others, such as the slashes of a URL, become hyphens. It never starts with a dot. */
+/**
+ * Returns a safe file name: letters, digits and a few signs. All other characters, such as the slashes of a URL, become hyphens. It
+ * never starts with a dot.
+ */
 function fileName(name: string): string {
   const safe = name.replace(/^https?:\/\//, '').replaceAll(/[^\p{L}\p{N}@._+-]+/gu, '-');
   const trimmed = firstBytes(safe.replace(/^[.-]+/, ''), fileNameBytesMax).replace(/[.-]+$/, '');
   return trimmed === '' ? 'secret' : trimmed;
 }
 
-/** Returns the first characters that have at most so many bytes. */
+/** Returns the longest prefix with at most this many bytes. */
 function firstBytes(text: string, bytesMax: number): string {
   let first = '';
   let bytes = 0;

@@ -1,4 +1,4 @@
-/** Plans, applies and exports configurations of the running service, as an operator or with a key of one organization. */
+/** Plans, applies and exports configurations of the running service, with the operator key or a key of one organization. */
 import type {
   AppliedConfiguration,
   ConfigurationPlan,
@@ -13,7 +13,7 @@ export interface ServiceFlags {
   /** Id of the organization. */
   readonly org?: string;
   readonly url?: string;
-  /** Variable with a key of the organization, instead of the operator key. */
+  /** Variable with a key of the organization, which is used instead of the operator key. */
   readonly keyEnv?: string;
 }
 
@@ -24,17 +24,17 @@ export interface ApplyFlags {
 
 export interface ConfigurationService {
   readonly url: string;
-  /** The keys to which the service replays a response: all operators, or one key. */
+  /** The callers to which the service replays a response: all operators, or one key. */
   readonly sender: string;
-  /** Path and query of the request that applies a configuration, if the changes are still those of the plan. */
+  /** Returns the path and query of the request that applies a configuration, provided that the changes are still those of the plan. */
   applyPath(flags: ApplyFlags, planDigest: string): string;
   plan(configuration: object, flags: ApplyFlags): Promise<ConfigurationPlan>;
-  /** Sends the request again if its response is lost, and never applies it twice. */
+  /** Applies a configuration. Sends the request again if its response is lost; it is applied at most once. */
   apply(path: string, configuration: object, idempotencyKey: string): Promise<AppliedConfiguration>;
   export(orgId: string): Promise<ExportedConfiguration>;
-  /** Returns all organizations; for operators. */
+  /** Returns all organizations. Only for operators. */
   orgs(): Promise<readonly ListedOrg[]>;
-  /** True with the operator key, with which each configuration must have the slug of its organization. */
+  /** True with the operator key. Each configuration must then contain the slug of its organization. */
   readonly isOperator: boolean;
 }
 
@@ -108,7 +108,7 @@ async function listOrgs(api: CallApi, key: string): Promise<ListedOrg[]> {
   return orgs;
 }
 
-/** Finds the organization that an option names by its id or slug; without the option, the only one. */
+/** Returns the organization with the given id or slug. Without one, returns the only organization of the service. */
 export async function findOrg(service: ConfigurationService, given: string | undefined): Promise<ListedOrg> {
   const orgs = await service.orgs();
   const found = given === undefined ? orgs[0] : orgs.find(({ id, slug }) => id === given || slug === given);

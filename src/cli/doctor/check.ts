@@ -1,12 +1,12 @@
-/** A check of `purser doctor`, and its finding: what was found and, if it is not fine, the remedy. */
+/** A check of `purser doctor` and its finding. If something is wrong, the finding has a remedy. */
 import type { Deployment } from './deployment.ts';
 
-/** `skip`: not checked, and why. */
+/** `skip`: the check was not made; the finding says why. */
 export type Status = 'ok' | 'warn' | 'fail' | 'skip';
 
 export interface Finding {
   readonly status: Status;
-  /** A sentence. */
+  /** The finding as a sentence. */
   readonly finding: string;
   /** The recommended action, as a sentence; empty if none is needed. */
   readonly remedy: string;

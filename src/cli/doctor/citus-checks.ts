@@ -1,4 +1,4 @@
-/** Checks of a Citus cluster: tables and shards in their places, all nodes reachable, and transactions that wait for recovery. */
+/** Checks of a Citus cluster: placement of tables and shards, reachability of all nodes, and transactions that wait for recovery. */
 import { hasCitus, isDistributed, nodeAddress, readNodes } from '../../platform/db/citus/citus-cluster.ts';
 import { distributionProblems } from '../../platform/db/citus/verify-distribution.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -55,7 +55,7 @@ async function checkNodes(db: Database): Promise<Finding> {
 
 const recoverySecondsMax = 60;
 
-/** A transaction whose second phase is missing keeps its locks until Citus recovers it. */
+/** Counts transactions whose second phase is missing. They keep their locks until Citus recovers them. */
 async function checkTransactions(db: Database): Promise<Finding> {
   const [row] = await db.query<{ pending: number; seconds: number }>(
     `SELECT (SELECT count(*) FROM pg_dist_transaction)::int4 AS pending,

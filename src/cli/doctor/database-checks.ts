@@ -91,7 +91,7 @@ async function checkMigrations(db: Database): Promise<Finding> {
 const skewMs = { warn: 1_000, fail: 60_000 };
 const samples = 3;
 
-/** Windows follow the database's clock; sessions, tokens and signatures follow the clock of this machine. */
+/** Compares the clocks. Windows follow the clock of the database; sessions, tokens and signatures follow that of this machine. */
 async function checkClock(db: Database): Promise<Finding> {
   const remedy = 'Synchronize both machines by NTP (`timedatectl set-ntp true`).';
   const aheadMs = db.engine === 'postgres' ? await databaseAheadMs(db) : await lastWriteAheadMs(db);
@@ -126,7 +126,7 @@ async function databaseAheadMs(db: Database): Promise<number> {
   return best.aheadMs;
 }
 
-/** The embedded database uses the clock of this machine, so only a clock that was set back to before the last migration is detected. */
+/** The embedded database uses the clock of this machine. So this only detects a clock that was set back to before the last migration. */
 async function lastWriteAheadMs(db: Database): Promise<number> {
   const [row] = await db.query<{ last: Date | null }>(
     `SELECT max(applied_at) AS last FROM schema_migrations`,

@@ -1,4 +1,4 @@
-/** Bounds the time of a check: a part of a broken deployment may never respond. */
+/** Bounds the time of a check, because a part of a broken deployment may never respond. */
 export async function withinMs<Result>(timeoutMs: number, work: Promise<Result>): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {

@@ -1,6 +1,6 @@
 /**
- * The deployment that the checks examine: its settings, its database and the running service. The embedded database belongs to the process of
- * the service while that runs, so the checks then use the service's metrics and its operator API.
+ * The deployment that the checks examine: its settings, its database and the running service. While the service runs, the embedded
+ * database belongs to its process. The checks then use the metrics and the operator API of the service.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { findRunningService, type RunningService } from './running-service.ts';
 
 export type DatabaseAccess =
   | { readonly state: 'open'; readonly db: Database }
-  /** The embedded database of a running service. */
+  /** The embedded database of a service that is running. */
   | { readonly state: 'in-use'; readonly reason: string }
   | { readonly state: 'not-created' }
   | { readonly state: 'unavailable'; readonly reason: string };
@@ -25,7 +25,7 @@ export interface Deployment {
   readonly engine: Database['engine'];
   readonly database: DatabaseAccess;
   readonly service: RunningService | undefined;
-  /** Address at which the service was looked for. */
+  /** Address at which a running service was searched. */
   readonly serviceUrl: string;
   close(): Promise<void>;
 }

@@ -60,7 +60,10 @@ function spaceOf(directory: string, remedy: string): Finding {
 const syncs = 20;
 const slowSyncMs = 20;
 
-/** On the embedded engine a decision waits for such a write; on PostgreSQL the disk of the database server counts instead. */
+/**
+ * Measures synced writes. On the embedded engine a decision waits for such a write. On PostgreSQL the disk of the database server
+ * matters instead.
+ */
 async function checkSync({ config: { dataDir }, engine }: Deployment): Promise<Finding> {
   const remedy =
     'Use a local disk with a write cache that survives a power cut, or PostgreSQL on such a disk.';

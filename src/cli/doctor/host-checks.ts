@@ -8,7 +8,7 @@ export const hostChecks: readonly Check[] = [
   { id: 'time-zones', run: () => checkTimeZones(Intl.DateTimeFormat) },
 ];
 
-/** As in `engines` of package.json. */
+/** The oldest supported version, as in `engines` of package.json. */
 const oldestNode = [20, 19] as const;
 
 function checkNode() {
@@ -45,7 +45,7 @@ function readLimits(): string | undefined {
   }
 }
 
-/** Windows follow the time zone of an org: without its data, days would start at a wrong instant. */
+/** Checks the time zone data. Windows follow the time zone of an org, so without the data days would start at wrong instants. */
 export function checkTimeZones(DateTimeFormat: typeof Intl.DateTimeFormat) {
   const noonIn = (month: number) =>
     DateTimeFormat('en-GB', { timeZone: 'America/New_York', hour: '2-digit', hourCycle: 'h23' }).format(

@@ -33,7 +33,7 @@ export const ledgerChecks: readonly Check[] = [
 const notVisible = 'Visible only while the service runs.';
 const noTables = 'There is no migrated database yet.';
 
-/** Returns the open database if it has been migrated. */
+/** Returns the open database if its migrations were applied. */
 async function migratedDatabase({ database }: Deployment): Promise<Database | undefined> {
   if (database.state !== 'open') {
     return undefined;
@@ -165,7 +165,7 @@ async function findDriftingOrgs(db: Database): Promise<string[]> {
 
 const dayMs = 86_400_000;
 
-/** The prices that come with a version count as stored when the database was created. */
+/** Checks the age of the prices. Prices that come with a version count as stored when the database was created. */
 async function checkPrices(deployment: Deployment): Promise<Finding> {
   const dates = (await migratedDatabase(deployment)) ?? deployment.service;
   if (dates === undefined) {

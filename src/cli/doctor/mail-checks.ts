@@ -1,4 +1,4 @@
-/** Check of the mail server, if one is set. Nothing is sent. */
+/** Check of the mail server, if one is set. It sends no message. */
 import { createMailer } from '../../platform/mail/mailer.ts';
 import { type Check, type Finding, fail, ok, skip } from './check.ts';
 import type { Deployment } from './deployment.ts';

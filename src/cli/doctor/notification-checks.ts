@@ -27,7 +27,7 @@ async function checkNotifications(db: Database): Promise<Finding> {
       );
 }
 
-/** Several, because a pooler in transaction mode lets some arrive by chance. */
+/** Sends several notifications, because a pooler in transaction mode lets some arrive by chance. */
 async function notificationsArrive(db: Database): Promise<boolean> {
   const channel = `purser_doctor_${process.pid}`;
   const arrived = new Set<string | null>();
@@ -41,13 +41,13 @@ async function notificationsArrive(db: Database): Promise<boolean> {
 }
 
 /**
- * Sent as a plain statement: so it arrives through the database and not within this process, and is not prepared, which some
- * poolers do not support.
+ * Sends a notification as a plain statement. So it goes through the database, not only through this process, and is not prepared,
+ * which some poolers do not support.
  */
 async function arrives(db: Database, channel: string, arrived: ReadonlySet<string | null>): Promise<boolean> {
   const token = randomUUID();
   const endMs = performance.now() + arriveWithinMs;
-  // Repeated: the connection starts to listen to a new channel only after a moment.
+  // Sent repeatedly, because the connection needs a moment to listen to a new channel.
   for (let waitedMs = repeatEveryMs; performance.now() < endMs; waitedMs += pollEveryMs) {
     if (waitedMs >= repeatEveryMs) {
       await db.query(`NOTIFY ${channel}, '${token}'`);

@@ -1,4 +1,4 @@
-/** Checks of the PostgreSQL server: what Purser's promises depend on. */
+/** Checks of the PostgreSQL settings that Purser's guarantees depend on. */
 import type { Database } from '../../platform/db/database.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
 import { withDatabase } from './database-checks.ts';
@@ -30,7 +30,7 @@ async function checkWritable(db: Database): Promise<Finding> {
     : ok('A primary that accepts writes.');
 }
 
-/** Each of these, if off, can lose what was acknowledged. */
+/** Settings that can lose acknowledged writes if they are off. */
 const durabilitySettings = ['fsync', 'full_page_writes', 'synchronous_commit'] as const;
 
 async function checkDurability(db: Database): Promise<Finding> {
@@ -117,7 +117,7 @@ async function checkConnections(db: Database, { config }: Deployment): Promise<F
   const limits = [row.allowed - row.others, row.role_limit, row.database_limit].filter((limit) => limit >= 0);
   const available = Math.min(...limits);
   const perProcess = config.databaseConnections + 1;
-  // One process more than now: a rolling update starts the new one first.
+  // Counts one process more than now, because a rolling update starts a new one before it stops an old one.
   const needed = (Math.max(row.processes, 1) + 1) * perProcess;
   const finding = `${row.processes} processes and one more during an update need ${needed} connections, ${available} are available.`;
   const remedy =
@@ -128,7 +128,7 @@ async function checkConnections(db: Database, { config }: Deployment): Promise<F
   return available < needed ? warn(finding, remedy) : ok(finding);
 }
 
-/** Returns an SQL expression: the table is missing before the first migration. */
+/** Returns an SQL expression for the number of live processes. The table does not exist before the first migration. */
 async function liveProcesses(db: Database): Promise<string> {
   const [table] = await db.query<{ name: string | null }>(
     `SELECT to_regclass('processes')::text AS name`,
@@ -153,7 +153,7 @@ async function checkPrivileges(db: Database): Promise<Finding> {
       );
 }
 
-/** Settings with the values that Purser was built for. */
+/** Settings and the values that Purser requires. */
 const expectedSettings: readonly { name: string; value: string; consequence: string; remedy: string }[] = [
   {
     name: 'server_encoding',

@@ -8,7 +8,7 @@ async function checkRedis({ config: { redisUrl } }: Deployment): Promise<Finding
   if (redisUrl === undefined) {
     return skip('SVC_REDIS_URL is not set; request rates are counted without Redis.');
   }
-  // The client is loaded only if it is used.
+  // Loaded here, because the client is only needed if Redis is used.
   const { openRedis } = await import('../../platform/rates/redis-connection.ts');
   const startedMs = performance.now();
   try {

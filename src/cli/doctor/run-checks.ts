@@ -43,7 +43,7 @@ function checksFor({ engine }: Deployment): readonly Check[] {
   ];
 }
 
-/** A check that fails itself is a finding too: the rest of the report must still appear. */
+/** Runs a check. A failure of the check itself becomes a finding, so that the rest of the report still appears. */
 async function runCheck(run: Check['run'], deployment: Deployment): Promise<Finding> {
   try {
     return await withinMs(checkWithinMs, Promise.resolve(run(deployment)));

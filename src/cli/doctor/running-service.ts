@@ -6,9 +6,9 @@ export interface RunningService {
   readonly url: string;
   /** Status of `/readyz`. */
   readonly readyStatus: number;
-  /** Body of `/readyz`, for the finding. */
+  /** Body of `/readyz`, which is part of the finding. */
   readonly readyBody: string;
-  /** Value of a metric without labels; undefined if `/metrics` does not have it. */
+  /** Returns the value of a metric without labels; undefined if `/metrics` does not have it. */
   metric(name: string): Promise<number | undefined>;
   /** Reads from the operator API with the operator key. */
   read<Body>(path: string): Promise<Body>;
@@ -16,7 +16,7 @@ export interface RunningService {
 
 const answerWithinMs = 10_000;
 
-/** Returns undefined if nothing responds, or if the response is not from Purser. */
+/** Finds the service; undefined if nothing responds, or if the response is not from Purser. */
 export async function findRunningService(url: string, config: Config): Promise<RunningService | undefined> {
   const get = (path: string) => fetch(url + path, { signal: AbortSignal.timeout(answerWithinMs) });
   let ready: Response;
@@ -42,7 +42,7 @@ export async function findRunningService(url: string, config: Config): Promise<R
   };
 }
 
-/** Every response of Purser has a trace id. */
+/** Returns true for a response of Purser. Each one has a trace id. */
 export function isPurser({ headers }: Response): boolean {
   return headers.has('x-svc-trace-id');
 }

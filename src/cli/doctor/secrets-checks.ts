@@ -1,4 +1,4 @@
-/** Checks of the keys: that they are there, private, and the right ones. */
+/** Checks of the secrets keys: that they exist, are private, and match the database. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Queryable } from '../../platform/db/database.ts';

@@ -1,4 +1,4 @@
-/** Checks of the settings, as far as they can be valid and still wrong. */
+/** Checks of settings that are valid but may still be wrong. */
 import { isIP } from 'node:net';
 import { deprecatedSettings, unknownSettings } from '../../config/settings.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
