@@ -4,7 +4,7 @@
     python3 -m venv ENVIRONMENT && ENVIRONMENT/bin/pip install litellm==VERSION
     ENVIRONMENT/bin/python scripts/catalog/compare-litellm.py samples.ndjson
 
-VERSION is the one that the catalogue was made from (`sources.litellm` of assets/catalog.json). Ends with status 1 if a deviation has no
+VERSION is the one that the catalog was made from (`sources.litellm` of assets/catalog.json). Ends with status 1 if a deviation has no
 reason.
 """
 
@@ -51,7 +51,7 @@ llm_utils.current_billing_time = lambda: datetime(2026, 11, 16, 20, 30, tzinfo=t
 
 
 def entries_by_model():
-    """Names of the catalogue, as make-catalog.ts assigns them: providers' own entries before those of other clouds."""
+    """Names of the catalog, as make-catalog.ts assigns them: providers' own entries before those of other clouds."""
     entries = {}
     listed = sorted(
         litellm.model_cost.items(), key=lambda item: str(item[1].get("litellm_provider")).startswith("vertex_ai")

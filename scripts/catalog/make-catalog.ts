@@ -4,7 +4,7 @@
  *   tsx scripts/catalog/make-catalog.ts --date 2026-11-16 --litellm FILE --genai FOLDER
  *
  * FILE is `model_prices_and_context_window_backup.json` of the Python package `litellm`, FOLDER the npm package
- * `@pydantic/genai-prices`. The same files and date give the same catalogue.
+ * `@pydantic/genai-prices`. The same files and date give the same catalog.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,5 +1,5 @@
 /**
- * Writes usages of models of the catalogue with their costs, one JSON object per line, for `compare-litellm.py`:
+ * Writes usages of models of the catalog with their costs, one JSON object per line, for `compare-litellm.py`:
  *
  *   tsx scripts/catalog/sample-costs.ts > samples.ndjson
  *

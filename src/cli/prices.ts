@@ -27,7 +27,7 @@ export function pricesCommand(): Command {
     .description('Show how a price list differs from the model prices, and apply it as new versions.')
     .option(
       '--from <source>',
-      'a file, an https URL, or - for standard input (default: the catalogue of this release)',
+      'a file, an https URL, or - for standard input (default: the catalog of this release)',
     )
     .addOption(
       new Option('--format <format>', 'format of the list (default: detected)').choices(priceListFormats),
@@ -40,7 +40,7 @@ export function pricesCommand(): Command {
     )
     .option(
       '--provider <name>',
-      `provider to import; repeatable (default: ${ownProviders.join(', ')}, or all of a catalogue)`,
+      `provider to import; repeatable (default: ${ownProviders.join(', ')}, or all of a catalog)`,
       (name: string, others: readonly string[] = []) => [...others, name],
     )
     .option('--as-of <date>', 'date of the list, YYYY-MM-DD (default: today)', parseDate)

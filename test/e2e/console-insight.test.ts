@@ -284,7 +284,7 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
     await page.getByLabel(/^Output, per million tokens/).fill('10');
     await page.getByRole('button', { name: 'Save price' }).click();
     await page.waitForURL(/done=saved/);
-    // The catalogue has hundreds of models before it in the list.
+    // The catalog has hundreds of models before it in the list.
     await look('/console/prices?model=maker%2Flarge', 'Prices');
     await page.getByRole('link', { name: 'maker/large' }).click();
     expect(await page.getByLabel(/^Output, per million tokens/).inputValue()).toBe('10');

@@ -72,7 +72,7 @@ test('with a running service it applies the list there, and exit code 2 means th
   expect([after.code, after.stderr]).toEqual([0, '']);
 });
 
-test('without a list it applies the catalogue of the release', async () => {
+test('without a list it applies the catalog of the release', async () => {
   const { code, stdout, stderr } = await update('--json');
   expect([code, stderr]).toEqual([0, '']);
   expect(JSON.parse(stdout)).toMatchObject({

@@ -1,4 +1,4 @@
-/** Checks the price that an entry of a catalogue stands for: `priceOf` combines tiers, long contexts and regions into modifiers. */
+/** Checks the price that an entry of a catalog stands for: `priceOf` combines tiers, long contexts and regions into modifiers. */
 import { closed } from '../../../platform/http/routes/schemas.ts';
 import { compileBody } from '../../../platform/http/routes/validation.ts';
 import { modifierErrors } from './modifier-errors.ts';

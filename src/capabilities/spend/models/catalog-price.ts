@@ -1,4 +1,4 @@
-/** Turns an entry of the catalogue into a price: flat rates, modifiers and unit prices. */
+/** Turns an entry of the catalog into a price: flat rates, modifiers and unit prices. */
 import { formatUsd, parseUsd } from '../../../kernel/money.ts';
 import type { CatalogModel, CatalogRates } from './catalog.ts';
 import type { ModifierRequest, PriceRequest, RateField, SomeRates } from './rates.ts';

@@ -1,4 +1,4 @@
-/** Schema of the catalogue of models, for catalogues that operators give. The shipped catalogue follows it too. */
+/** Schema of the catalog of models, for catalogs that operators give. The shipped catalog follows it too. */
 import { type TSchema, type TString, Type } from 'typebox';
 import { closed, usd } from '../../../platform/http/routes/schemas.ts';
 import { rateFields } from './rates.ts';

@@ -1,5 +1,5 @@
 /**
- * The catalogue of models that comes with a release: prices, names and capabilities, each with its source and date. Made by
+ * The catalog of models that comes with a release: prices, names and capabilities, each with its source and date. Made by
  * `scripts/catalog`. `priceOf` (catalog-price.ts) turns an entry into a price.
  */
 import { readFileSync } from 'node:fs';
@@ -46,7 +46,7 @@ export interface Catalog {
 }
 
 /**
- * When prices of the catalogue take effect, and the time at which their versions count as created. Earlier than any price that
+ * When prices of the catalog take effect, and the time at which their versions count as created. Earlier than any price that
  * an operator is likely to set; an earlier one would apply only until this instant.
  */
 export const catalogStart = new Date('2020-01-01T00:00:00.000Z');

@@ -116,7 +116,7 @@ export interface DescribedModel {
   readonly capabilities?: readonly string[];
 }
 
-/** Stores capabilities of models that have none, and adds names to those of the catalogue. */
+/** Stores capabilities of models that have none, and adds names to those of the catalog. */
 export async function describeModels(
   tx: Transaction,
   now: Date,

@@ -19,7 +19,7 @@ export interface NamesChange {
   readonly changed: boolean;
 }
 
-/** Names of the catalogue apply while the operator has set none. */
+/** Names of the catalog apply while the operator has set none. */
 export function viewNames(row: ModelNamesRow | undefined): ModelNamesView {
   return {
     aliases: [...(row?.aliases ?? row?.catalog_aliases ?? [])],

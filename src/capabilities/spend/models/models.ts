@@ -52,7 +52,7 @@ export function viewModelPrice(
 
 /**
  * Returns true if price updates may replace the version. Release 0.1.0 does not store it: of its versions, only those that the
- * catalogue inserted were created at the catalogue's fixed time.
+ * catalog inserted were created at the catalog's fixed time.
  */
 export function followsUpdates({ follows_updates, created_at }: ModelPriceRow): boolean {
   return follows_updates ?? created_at.getTime() === catalogStart.getTime();

@@ -54,7 +54,7 @@ export async function upsertModelNames(
 }
 
 /**
- * Sets the names of the catalogue, except where those of a newer catalogue are stored: releases run side by side during an
+ * Sets the names of the catalog, except where those of a newer catalog are stored: releases run side by side during an
  * upgrade. Returns the number of models whose names changed.
  */
 export async function upsertCatalogNames(
@@ -89,7 +89,7 @@ export async function upsertCatalogNames(
 }
 
 /**
- * Adds names to those of the catalogue. A release whose catalogue is older than `date` does not replace them. Returns the number
+ * Adds names to those of the catalog. A release whose catalog is older than `date` does not replace them. Returns the number
  * of models whose names changed.
  */
 export async function addCatalogNames(

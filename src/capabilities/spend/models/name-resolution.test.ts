@@ -34,7 +34,7 @@ test('lists each model once, in the order of the steps', () => {
   ]);
 });
 
-test('prefers names of the operator to those of the catalogue, also if the operator has set none', () => {
+test('prefers names of the operator to those of the catalog, also if the operator has set none', () => {
   const names = createNameResolution(
     [
       { ...noNames, model: 'a', aliases: ['x'] },

@@ -52,7 +52,7 @@ export function createNameResolution(
   rows: readonly ModelNamesRow[],
   models: () => Iterable<string>,
 ): NameResolution {
-  // A name that the operator gave one model wins over the same name of another model in the catalogue.
+  // A name that the operator gave one model wins over the same name of another model in the catalog.
   const aliases = new Map([
     ...rows.flatMap(({ model, aliases: own, catalog_aliases }) =>
       own === null ? namesFor(model, catalog_aliases) : [],

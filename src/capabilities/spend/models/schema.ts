@@ -79,7 +79,7 @@ const nameList = (maxItems: number, description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: modelLengthMax }), { maxItems, description });
 export const aliases = nameList(
   namesMax,
-  'Other names of the model, compared exactly. Null: those of the catalogue.',
+  'Other names of the model, compared exactly. Null: those of the catalog.',
 );
 export const patterns = nameList(
   20,

@@ -27,7 +27,7 @@ const anthropic = literalsOf('@anthropic-ai/sdk/resources/messages/messages.d.ts
 
 /** Charged by units alone. */
 const byUnit = ['tts-1', 'tts-1-hd', 'whisper-1'];
-/** In the types of the SDKs, but in no public price list as of the catalogue. */
+/** In the types of the SDKs, but in no public price list as of the catalog. */
 const withoutListPrice = ['claude-fable-5-2', 'claude-mythos-5-2', 'gpt-5.1-mini'];
 
 test('every model name in the types of the OpenAI and Anthropic SDKs is resolved to a price', async () => {

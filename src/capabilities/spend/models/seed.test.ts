@@ -15,7 +15,7 @@ const seed = (from?: Catalog) => seedModels(world.db, world.clock.now(), from);
 const pricedAs = async (name: string) =>
   (await createPrices(world.db).find('org_any', name, world.clock.now().getTime()))?.model;
 
-test('every model of the catalogue has a source, a date, and valid unique names', () => {
+test('every model of the catalog has a source, a date, and valid unique names', () => {
   expect(catalog.schema).toBe(1);
   expect(catalog.date).toMatch(/^\d{4}-\d{2}-\d{2}$/);
   const names = catalog.models.flatMap(({ model, aliases = [] }) => [model, ...aliases]);
@@ -29,7 +29,7 @@ test('every model of the catalogue has a source, a date, and valid unique names'
   expect(priced.length).toBeLessThan(450);
 });
 
-test('every amount of the catalogue is a decimal that prices can express', () => {
+test('every amount of the catalog is a decimal that prices can express', () => {
   const amounts = (value: unknown): unknown[] =>
     typeof value === 'object' && value !== null ? Object.values(value).flatMap(amounts) : [value];
   for (const { model, rates, tiers, long_context, units } of catalog.models) {
@@ -41,12 +41,12 @@ test('every amount of the catalogue is a decimal that prices can express', () =>
   }
 });
 
-test('every model of the catalogue gets a price that the API accepts', async () => {
+test('every model of the catalog gets a price that the API accepts', async () => {
   expect(priced.length).toBe(catalog.models.length);
   // Validation of one request is expensive, so only the prices with most terms are put.
   const complex = [...priced].sort((a, b) => termsOf(b) - termsOf(a)).slice(0, 5);
   for (const entry of complex) {
-    const { status, json } = await admin('PUT', '/models/catalogue-copy', priceOf(entry));
+    const { status, json } = await admin('PUT', '/models/catalog-copy', priceOf(entry));
     expect([status, json.modifiers.length], entry.model).toEqual([200, priceOf(entry)?.modifiers?.length]);
   }
 });
@@ -79,7 +79,7 @@ test('the rates of the longest context win, in whatever order the source has the
 });
 
 test('prices are inserted once, and never change one that exists', async () => {
-  // Like the service, a test world starts with the catalogue, so its prices are removed first.
+  // Like the service, a test world starts with the catalog, so its prices are removed first.
   await world.db.query('DELETE FROM model_prices', []);
   const own = await admin('PUT', '/models/gpt-4o', { input_usd_per_million: '7' });
   const inserted = await Promise.all([seed(), seed(), seed()]);
@@ -101,7 +101,7 @@ test('prices are inserted once, and never change one that exists', async () => {
   expect(seeded.json.id).toMatch(/^prc_[0-9a-hjkmnp-tv-z]{26}$/);
 });
 
-test('a newer catalogue adds models and names, and keeps prices, capabilities and names of operators', async () => {
+test('a newer catalog adds models and names, and keeps prices, capabilities and names of operators', async () => {
   const entry = (model: string, more: object) => ({
     model,
     provider: 'acme',

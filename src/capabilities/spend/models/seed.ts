@@ -1,5 +1,5 @@
 /**
- * Inserts the models of the catalogue at startup: prices and capabilities of every model without one, and names. What an
+ * Inserts the models of the catalog at startup: prices and capabilities of every model without one, and names. What an
  * operator has set is never changed, nor is any price that exists, whether an operator or an earlier release set it.
  */
 import { createHash } from 'node:crypto';
@@ -81,7 +81,7 @@ function rowOf({ provider, model, price, listed: source }: PricedModel): ModelPr
   };
 }
 
-/** Deterministic, so that the id of a price of the catalogue is the same in every installation. */
+/** Deterministic, so that the id of a price of the catalog is the same in every installation. */
 function idOf(model: string): string {
   const digest = createHash('sha256').update(model).digest();
   return createIds({ now: () => catalogStart }, (size) => digest.subarray(0, size)).next('prc');

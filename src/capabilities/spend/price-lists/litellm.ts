@@ -1,9 +1,9 @@
-/** Converts LiteLLM's `model_prices_and_context_window` JSON into entries of the catalogue. */
+/** Converts LiteLLM's `model_prices_and_context_window` JSON into entries of the catalog. */
 import type { CatalogModel, CatalogRates } from '../models/index.ts';
 import { clean, type FieldProblem, type FieldReader, readerOf } from './fields.ts';
 import { createImport, type Imported, ownProviders, type SkipReason } from './selection.ts';
 
-/** Provider in the catalogue, by `litellm_provider`, and the prefix of the name that is left out. */
+/** Provider in the catalog, by `litellm_provider`, and the prefix of the name that is left out. */
 const providers: Readonly<Record<string, { readonly provider: string; readonly prefix?: string }>> = {
   openai: { provider: 'openai' },
   'text-completion-openai': { provider: 'openai' },

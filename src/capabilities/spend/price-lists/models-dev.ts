@@ -1,4 +1,4 @@
-/** Converts the `api.json` of models.dev into entries of the catalogue. Its rates are US dollars per million tokens. */
+/** Converts the `api.json` of models.dev into entries of the catalog. Its rates are US dollars per million tokens. */
 import type { CatalogModel, CatalogRates } from '../models/index.ts';
 import { clean, type FieldProblem, type FieldReader, readerOf } from './fields.ts';
 import { createImport, type Imported, ownProviders, type SkipReason } from './selection.ts';

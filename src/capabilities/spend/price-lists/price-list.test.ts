@@ -129,7 +129,7 @@ const modelsDev = {
 };
 
 describe('LiteLLM', () => {
-  test('is detected, and its entries become entries of the catalogue', () => {
+  test('is detected, and its entries become entries of the catalog', () => {
     const { format, catalog, skipped } = read(litellm);
     expect([format, catalog.schema, catalog.date]).toEqual(['litellm', 1, asOf]);
     expect(skipped).toEqual({ other_provider: 1, free: 1 });
@@ -201,7 +201,7 @@ describe('LiteLLM', () => {
 });
 
 describe('models.dev', () => {
-  test('is detected, and its entries become entries of the catalogue', () => {
+  test('is detected, and its entries become entries of the catalog', () => {
     const { format, catalog, skipped } = read(modelsDev);
     expect(format).toBe('models.dev');
     expect(skipped).toEqual({ other_provider: 1, free: 2, not_expressible: 2 });
@@ -255,7 +255,7 @@ describe('models.dev', () => {
   });
 });
 
-describe('the catalogue of a release', () => {
+describe('the catalog of a release', () => {
   const text = readFileSync(new URL('../../../../assets/catalog.json', import.meta.url), 'utf8');
   const catalog = JSON.parse(text);
 

@@ -1,4 +1,4 @@
-/** Reads a price list in one of the known formats, and returns it as a catalogue. */
+/** Reads a price list in one of the known formats, and returns it as a catalog. */
 import { compileBody } from '../../../platform/http/routes/validation.ts';
 import { type Catalog, CatalogDocument, catalogModelsMax } from '../models/index.ts';
 import { withAliases } from './dated-names.ts';
@@ -13,9 +13,9 @@ export type PriceListFormat = (typeof priceListFormats)[number];
 export interface PriceListOptions {
   /** By default the format is detected. */
   readonly format?: PriceListFormat | undefined;
-  /** The date of the figures, `YYYY-MM-DD`: other lists than the catalogue have none. */
+  /** The date of the figures, `YYYY-MM-DD`: other lists than the catalog have none. */
   readonly asOf: string;
-  /** Providers to import; by default those of the catalogue, or all of a catalogue. */
+  /** Providers to import; by default those of the catalog, or all of a catalog. */
   readonly providers?: readonly string[] | undefined;
 }
 

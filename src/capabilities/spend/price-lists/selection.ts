@@ -9,7 +9,7 @@ export const skipReasons = {
 } as const;
 export type SkipReason = keyof typeof skipReasons;
 
-/** Providers of the catalogue. Their models have no prefix in their names. */
+/** Providers of the catalog. Their models have no prefix in their names. */
 export const ownProviders: readonly string[] = [
   'anthropic',
   'cohere',

@@ -235,7 +235,7 @@ describe('an update', () => {
     expect((await priceOf('race')).versions).toHaveLength(2);
   });
 
-  test('with the shipped catalogue finds nothing to do on a new installation', async () => {
+  test('with the shipped catalog finds nothing to do on a new installation', async () => {
     const fresh = await createWorld();
     try {
       const answer = await fresh.request('POST', '/v1/admin/price-updates', {
@@ -249,7 +249,7 @@ describe('an update', () => {
     }
   });
 
-  test('with the shipped catalogue adds modifiers and units to prices that release 0.1.0 inserted', async () => {
+  test('with the shipped catalog adds modifiers and units to prices that release 0.1.0 inserted', async () => {
     const fresh = await createWorld();
     try {
       await fresh.db.query(
@@ -399,18 +399,18 @@ describe('prices of operators', () => {
     expect((await update([entry('soon', '1.2')])).counts.kept).toBe(1);
   });
 
-  test('that release 0.1.0 stored are kept, and its catalogue prices are not', async () => {
-    await update([entry('old-own', '1'), entry('old-catalogue', '1')]);
+  test('that release 0.1.0 stored are kept, and its catalog prices are not', async () => {
+    await update([entry('old-own', '1'), entry('old-catalog', '1')]);
     await world.db.query(
       `UPDATE model_prices SET follows_updates = NULL, source = NULL,
-         created_at = CASE model WHEN 'old-catalogue' THEN timestamptz '2020-01-01T00:00:00Z' ELSE created_at END
-       WHERE model IN ('old-own', 'old-catalogue')`,
+         created_at = CASE model WHEN 'old-catalog' THEN timestamptz '2020-01-01T00:00:00Z' ELSE created_at END
+       WHERE model IN ('old-own', 'old-catalog')`,
       [],
     );
-    const { models } = await update([entry('old-own', '1.1'), entry('old-catalogue', '1.1')]);
+    const { models } = await update([entry('old-own', '1.1'), entry('old-catalog', '1.1')]);
     expect(models.map(({ model, status }: Entry) => [model, status])).toEqual([
       ['old-own', 'kept'],
-      ['old-catalogue', 'changed'],
+      ['old-catalog', 'changed'],
     ]);
   });
 

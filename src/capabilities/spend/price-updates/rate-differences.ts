@@ -183,7 +183,7 @@ function withMissingItems(items: readonly Modifier[], others: readonly Modifier[
 
 type Modifier = Readonly<Record<string, unknown>>;
 
-/** The order of modifiers in prices of a catalogue. */
+/** The order of modifiers in prices of a catalog. */
 function isBefore(one: Modifier, other: Modifier): boolean {
   const [ranks, others] = [ranksOf(one), ranksOf(other)];
   const first = ranks.findIndex((rank, index) => rank !== others[index]);

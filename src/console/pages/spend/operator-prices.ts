@@ -175,7 +175,7 @@ const status = {
 const setBy = {
   title: 'Set by',
   cell: (one: Responses['models.prices.read']['versions'][number]) =>
-    one.source ?? (one.follows_updates ? 'Catalogue' : 'Operator'),
+    one.source ?? (one.follows_updates ? 'Catalog' : 'Operator'),
 };
 
 async function list(visit: ScreenVisit) {
