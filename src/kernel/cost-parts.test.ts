@@ -20,7 +20,7 @@ const parts: readonly CostPart[] = [
 ];
 
 test('parts are read as they were written, and lists are joined as texts', () => {
-  expect(writeParts(parts)).toBe('1000:3000000i;-2:-7u:tool:look/up.9;1:-5j;');
+  expect(writeParts(parts)).toBe('i1000,3000000;u:tool:look/up.9,-2,-7;j1,-5;');
   expect(readParts(writeParts(parts))).toEqual(parts);
   expect(readParts(writeParts(parts) + writeParts(parts))).toEqual([...parts, ...parts]);
   expect(readParts('')).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * The cost of a posting by kind of usage. Stored as a text such as `1000:3000000i;200:3000000o;`: the quantity, the nanodollars and
- * the code of each kind. Such texts are added by joining them; SQL reads them with `cost_parts` (migration 0103). What the parts do not cover is `unsplit`: it is never stored,
+ * The cost of a posting by kind of usage. Stored as a text such as `i1000,3000000;u:page,2,50;`: the code of each kind, the
+ * quantity and the nanodollars. Such texts are added by joining them; SQL reads them with `cost_parts` (migration 0103). What the parts do not cover is `unsplit`: it is never stored,
  * so a posting without parts, such as those before the parts existed, is unsplit as a whole.
  */
 
@@ -71,16 +71,16 @@ export function requestedCode(kind: string): string | undefined {
 export function writeParts(parts: CostParts): string {
   let text = '';
   for (const { code, quantity, nanos } of parts) {
-    text += `${quantity}:${nanos}${code};`;
+    text += `${code}${code.length === 1 ? '' : ','}${quantity},${nanos};`;
   }
   return text;
 }
 
-const partPattern = /(-?\d+):(-?\d+)([^;]+);/g;
+const partPattern = /([a-z])(?:(:[^,]+),)?(-?\d+),(-?\d+);/g;
 
 export function readParts(text: string): CostParts {
-  return [...text.matchAll(partPattern)].map(([, quantity = '', nanos = '', code = '']) => ({
-    code: code as PartCode,
+  return [...text.matchAll(partPattern)].map(([, code = '', unit = '', quantity = '', nanos = '']) => ({
+    code: `${code}${unit}` as PartCode,
     quantity: BigInt(quantity),
     nanos: BigInt(nanos),
   }));

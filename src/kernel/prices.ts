@@ -9,6 +9,7 @@
  * The rates of a run depend on how it is served: `rate-modifiers.ts`.
  */
 import { type CostPart, nanosOfParts, type PartCode } from './cost-parts.ts';
+import { maxNanos } from './money.ts';
 
 /**
  * Rates of a model; null if it has no such rate. Cached, cache-write and audio input tokens without a rate are
@@ -115,9 +116,12 @@ export function cacheSavings(
   { inputNanosPerMillion, cachedInputNanosPerMillion }: Rates,
   { cachedInputTokens }: TokenCounts,
 ): bigint {
-  return cachedInputNanosPerMillion === null
-    ? 0n
-    : (cachedInputTokens * (inputNanosPerMillion - cachedInputNanosPerMillion)) / million;
+  if (cachedInputNanosPerMillion === null) {
+    return 0n;
+  }
+  const saved = (cachedInputTokens * (inputNanosPerMillion - cachedInputNanosPerMillion)) / million;
+  // Savings are no money: they must not reject a cost that can be posted.
+  return saved > maxNanos ? maxNanos : saved < -maxNanos ? -maxNanos : saved;
 }
 
 /**

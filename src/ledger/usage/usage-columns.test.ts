@@ -26,7 +26,15 @@ async function columnsOf(table: string): Promise<string[]> {
 }
 
 describe('the list of run dimensions covers every column of', () => {
-  const usageColumns = ['digest', 'latencies', 'org_id', 'tags', ...usageDimensions, ...usageMeasures];
+  const usageColumns = [
+    'digest',
+    'latencies',
+    'org_id',
+    'parts',
+    'tags',
+    ...usageDimensions,
+    ...usageMeasures,
+  ];
 
   test('usage_rollups', async () => {
     expect(await columnsOf('usage_rollups')).toEqual(['bucket', ...usageColumns].sort());
@@ -38,7 +46,7 @@ describe('the list of run dimensions covers every column of', () => {
 
   test('usage_totals, which has no dimensions', async () => {
     expect(await columnsOf('usage_totals')).toEqual(
-      ['bucket', 'failed', 'latencies', 'org_id', ...usageMeasures].sort(),
+      ['bucket', 'failed', 'latencies', 'org_id', 'parts', ...usageMeasures].sort(),
     );
   });
 
@@ -86,6 +94,7 @@ describe('the list of run dimensions covers every column of', () => {
       'marks',
       'note',
       'packs',
+      'parts',
       'actor',
     ];
     const amounts = ['usd_nanos', 'tokens', 'requests', 'prepaid_nanos', 'uncovered_nanos'];

@@ -47,9 +47,27 @@ export async function addToUsage(tx: TransactionStatements, posted: readonly Pos
     ...row,
     latencies: writeHistogram(histogram),
     parts: writeParts(partsOfSums(partSums)),
+    total_parts: '',
   }));
+  addTotalParts(rows, rollups.values());
   for (const statement of tx.isDistributed ? addRollupsOneByOne : [addRollups]) {
     await tx.query(statement, [jsonText(rows)]);
+  }
+}
+
+/** Sums the parts of each bucket into the first of its rows, so that the database need not read them. */
+function addTotalParts(rows: readonly { total_parts: string }[], rollups: Iterable<Rollup>): void {
+  const totals = new Map<string, { readonly row: number; readonly sums: PartSums }>();
+  let row = 0;
+  for (const { org_id, bucket, partSums } of rollups) {
+    const name = `${org_id} ${bucket.getTime()}`;
+    const total = totals.get(name) ?? { row, sums: new Map() };
+    totals.set(name, total);
+    addParts(total.sums, partsOfSums(partSums));
+    row += 1;
+  }
+  for (const { row, sums } of totals.values()) {
+    (rows[row] as { total_parts: string }).total_parts = writeParts(partsOfSums(sums));
   }
 }
 
@@ -64,6 +82,7 @@ const record = [
   'tags jsonb',
   'latencies text',
   'parts text',
+  'total_parts text',
   ...usageDimensions.map((name) => `${name} text`),
   ...usageMeasures.map((name) => `${name} int8`),
 ].join(', ');
@@ -73,18 +92,18 @@ const summed = usageMeasures.map((name) => `sum(${name})::int8`).join(', ');
  * Maximum length of a list. A longer list is merged into one item per step or kind; to shorter ones items are appended, which is
  * cheaper to write.
  */
-const listBytesMax = 1_024;
-const boundedList = (gather: string, list: string) =>
-  `CASE WHEN octet_length(${list}) > ${listBytesMax} THEN ${gather}(${list}) ELSE ${list} END`;
-const addedParts = boundedList('gathered_parts', `string_agg(parts, '')`);
+const latenciesBytesMax = 1_024;
+const partsBytesMax = 256;
+const boundedList = (gather: string, list: string, bytesMax: number) =>
+  `CASE WHEN octet_length(${list}) > ${bytesMax} THEN ${gather}(${list}) ELSE ${list} END`;
 const added = [
   ...usageMeasures.map((name) => `${name} = there.${name} + excluded.${name}`),
-  `latencies = ${boundedList('gathered_latencies', 'there.latencies || excluded.latencies')}`,
-  `parts = ${boundedList('gathered_parts', 'there.parts || excluded.parts')}`,
+  `latencies = ${boundedList('gathered_latencies', 'there.latencies || excluded.latencies', latenciesBytesMax)}`,
+  `parts = ${boundedList('gathered_parts', 'there.parts || excluded.parts', partsBytesMax)}`,
 ].join(', ');
 
 const posted = `
-  SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, decode(latencies, 'hex') AS latencies, parts
+  SELECT org_id, bucket, digest, ${dimensions}, tags, ${measures}, decode(latencies, 'hex') AS latencies, parts, total_parts
     FROM jsonb_to_recordset($1::jsonb) AS r(${record})`;
 
 /** The inserts into the three tables, from rows shaped like `posted`. A batch may contain several buckets of one day. */
@@ -95,13 +114,13 @@ const insertBuckets = (from: string) => `
 const insertTotals = (from: string) => `
   INSERT INTO usage_totals AS there (org_id, bucket, failed, ${measures}, latencies, parts)
   SELECT org_id, bucket, coalesce(sum(requests) FILTER (WHERE status = 'failed'), 0)::int8, ${summed},
-         string_agg(latencies, ''::bytea), ${addedParts}
+         string_agg(latencies, ''::bytea), string_agg(total_parts, '')
     FROM ${from} GROUP BY org_id, bucket
   ON CONFLICT (org_id, bucket) DO UPDATE SET failed = there.failed + excluded.failed, ${added}`;
 const insertDays = (from: string) => `
   INSERT INTO usage_days AS there (org_id, day, digest, ${dimensions}, tags, ${measures}, latencies, parts)
   SELECT org_id, date_trunc('day', bucket, 'UTC') AS day, digest, ${dimensions}, tags, ${summed},
-         string_agg(latencies, ''::bytea), ${addedParts}
+         string_agg(latencies, ''::bytea), string_agg(parts, '')
     FROM ${from} GROUP BY org_id, day, digest, ${dimensions}, tags
   ON CONFLICT (org_id, day, digest) DO UPDATE SET ${added}`;
 

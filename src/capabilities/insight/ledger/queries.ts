@@ -1,4 +1,5 @@
 import type { LimitDimension } from '../../../contract/run-dimensions.ts';
+import { negatedParts, sumOfParts } from '../../../kernel/cost-parts.ts';
 import {
   type Amounts,
   isTagField,
@@ -8,6 +9,7 @@ import {
   type Unit,
 } from '../../../kernel/limits.ts';
 import type { TimeRange } from '../../../kernel/rollup-parts.ts';
+import { sumOfTexts } from '../../../ledger/usage/part-texts.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 
 /** Returns the units of these limits, including limits that have ended. */
@@ -303,52 +305,61 @@ export async function compareBucketTotals(
   };
 }
 
+/** Compares the kinds of the entries with those of the buckets. Buckets of which retention has deleted entries are left out. */
+export function compareEntryParts(db: Queryable, orgId: string, range: TimeRange): Promise<Drift> {
+  const isOpen = (bucket: string) => `AND ${bucket} NOT IN (SELECT bucket FROM closed)`;
+  const bucketOf = `date_bin('15 minutes', charged_at, '2000-01-01T00:00:00Z')`;
+  return compareParts(db, orgId, range, [
+    { table: 'ledger_entries', column: 'charged_at', condition: isOpen(bucketOf) },
+    { table: 'usage_rollups', column: 'bucket', condition: isOpen('bucket') },
+  ]);
+}
+
+/** Compares the kinds of days and totals with those of the buckets, for whole days. */
+export async function compareUsageParts(db: Queryable, orgId: string, range: TimeRange): Promise<Drift> {
+  const buckets = { table: 'usage_rollups', column: 'bucket' };
+  const days = await compareParts(db, orgId, range, [{ table: 'usage_days', column: 'day' }, buckets]);
+  const totals = await compareParts(db, orgId, range, [{ table: 'usage_totals', column: 'bucket' }, buckets]);
+  return plus(days, totals);
+}
+
+interface PartSource {
+  readonly table: string;
+  /** Name of the time column. */
+  readonly column: string;
+  readonly condition?: string;
+}
+
 /**
- * Compares the cost and the quantity of each kind of usage, for whole days: of entries, days and totals with those of the buckets. Entries
- * that retention has deleted have no parts, so their buckets are left out.
+ * Sums the differences in the cost and the quantity of each kind. The texts are read in one statement and summed in this process: the
+ * database needs many times as long. Differences in what is unsplit are differences in dollars, which are compared elsewhere.
  */
-export async function compareParts(
+async function compareParts(
   db: Queryable,
   orgId: string,
   { fromMs, toMs }: TimeRange,
+  [one, other]: readonly [PartSource, PartSource],
 ): Promise<Drift> {
-  // Differences in what is unsplit are differences in dollars, which are compared elsewhere.
-  const split = 'CROSS JOIN LATERAL cost_parts(parts, 0) AS split';
   const within = (column: string) => `org_id = $1 AND ${column} >= $2 AND ${column} < $3`;
-  const isOpen = (bucket: string) => `${bucket} NOT IN (SELECT bucket FROM closed)`;
-  const sumsOf = (source: string, from: string, where: string) =>
-    `SELECT '${source}' AS source, split.code, sum(split.nanos) AS nanos, sum(split.quantity) AS quantity
-       FROM ${from} ${split} WHERE split.code <> '-' AND ${where} GROUP BY split.code`;
-  const sumOf = (measure: string, source: string) =>
-    `coalesce(sum(${measure}) FILTER (WHERE source = '${source}'), 0)`;
-  const apart = (measure: string) =>
-    [
-      ['entries', 'open_buckets'],
-      ['days', 'buckets'],
-      ['totals', 'buckets'],
-    ]
-      .map(([one = '', other = '']) => `abs(${sumOf(measure, one)} - ${sumOf(measure, other)})`)
-      .join(' + ');
-  const [row] = await db.query<{ nanos: string; quantity: string }>(
-    `WITH closed AS (
-       SELECT bucket FROM closed_balances WHERE source = 'entries' AND ${within('bucket')}
-     ), sums AS (
-       ${[
-         sumsOf('buckets', 'usage_rollups', within('bucket')),
-         sumsOf('days', 'usage_days', within('day')),
-         sumsOf('totals', 'usage_totals', within('bucket')),
-         sumsOf('open_buckets', 'usage_rollups', `${within('bucket')} AND ${isOpen('bucket')}`),
-         sumsOf(
-           'entries',
-           'ledger_entries',
-           `${within('charged_at')} AND ${isOpen(`date_bin('15 minutes', charged_at, '2000-01-01T00:00:00Z')`)}`,
-         ),
-       ].join(' UNION ALL ')}
-     ), kinds AS (SELECT ${apart('nanos')} AS nanos, ${apart('quantity')} AS quantity FROM sums GROUP BY code)
-     SELECT coalesce(sum(nanos), 0) AS nanos, coalesce(sum(quantity), 0) AS quantity FROM kinds`,
+  const textOf = ({ table, column, condition = '' }: PartSource) =>
+    `(SELECT coalesce(string_agg(parts, ''), '') FROM ${table} WHERE ${within(column)} ${condition})`;
+  const [row] = await db.query<{ one: string; other: string }>(
+    `WITH closed AS (SELECT bucket FROM closed_balances WHERE source = 'entries' AND ${within('bucket')})
+     SELECT ${textOf(one)} AS one, ${textOf(other)} AS other`,
     [orgId, new Date(fromMs), new Date(toMs)],
   );
-  return { usd: BigInt(row?.nanos ?? 0), tokens: BigInt(row?.quantity ?? 0), requests: 0n, uncovered: 0n };
+  const apart = sumOfParts(
+    await sumOfTexts(row?.one ?? ''),
+    negatedParts(await sumOfTexts(row?.other ?? '')),
+  );
+  const distance = (amounts: readonly bigint[]) =>
+    amounts.reduce((sum, amount) => sum + (amount < 0n ? -amount : amount), 0n);
+  return {
+    usd: distance(apart.map(({ nanos }) => nanos)),
+    tokens: distance(apart.map(({ quantity }) => quantity)),
+    requests: 0n,
+    uncovered: 0n,
+  };
 }
 
 function plus(one: Drift, other: Drift): Drift {

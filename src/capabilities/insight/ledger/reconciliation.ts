@@ -26,7 +26,8 @@ import {
   addTotals,
   compareBucketTotals,
   compareDays,
-  compareParts,
+  compareEntryParts,
+  compareUsageParts,
   findBounds,
   findKinds,
   findTallies,
@@ -92,13 +93,16 @@ async function tryToReconcile(
       recount.add(db, orgId, plan, { ...piece, toMs: Math.min(piece.toMs, cutMs) }, payers),
     );
     await inPieces(bounds, 'buckets', reportProgress, async (piece) => {
-      totals = addTotals(totals, await sumTotals(db, orgId, piece));
+      totals = addDrift(
+        addTotals(totals, await sumTotals(db, orgId, piece)),
+        await compareEntryParts(db, orgId, piece),
+      );
     });
     await inPieces(bounds, 'days', reportProgress, async (piece) => {
       const drifts = [
         await compareDays(db, orgId, piece),
         await compareBucketTotals(db, orgId, piece),
-        await compareParts(db, orgId, piece),
+        await compareUsageParts(db, orgId, piece),
       ];
       totals = totals && drifts.reduce(addDrift, totals);
     });

@@ -96,6 +96,38 @@ describe('a row', () => {
     expect(causes.map(({ cause, kind, usd }) => `${cause} ${kind} ${usd}`)).toEqual(['price output -60000']);
   });
 
+  test('with a correction of all rates differs by what was billed since', () => {
+    const posted = { ...noSums, runs: 1n, usd: 600_000n };
+    const usdByKind = { ...noTokens, uncached_input: 500_000n, output: 140_000n };
+    const row = recorded(
+      { ...sums(11, 500_000 + 140_000 + 600_000, 100_000, 6_000), usdByKind },
+      { corrections: [{ cause: 'price', kind: '', keyIds: [], sums: posted }] },
+    );
+    const billed = [...costs(100_000, 6_000), { ...used('key_a', 100_000, 6_000) }];
+    expect(explain(billed, row, options)).toEqual([]);
+    const more = explain([...billed, { ...used('', 0, 0), kind: 'output', usdNanos: 60_000n }], row, options);
+    expect(more.map(({ cause, kind, usd }) => `${cause} ${kind} ${usd}`)).toEqual(['price output 60000']);
+  });
+
+  test('whose rates were corrected and are billed as recorded after all takes each correction back', () => {
+    const correctionOf = (kind: 'uncached_input' | 'output', usd: bigint) => ({
+      cause: 'price' as const,
+      kind,
+      keyIds: [],
+      sums: { ...noSums, runs: 1n, usd, usdByKind: { ...noTokens, [kind]: usd } },
+    });
+    const usdByKind = { ...noTokens, uncached_input: 1_500_000n, output: 940_000n };
+    const row = recorded(
+      { ...sums(12, 1_500_000 + 940_000, 100_000, 6_000), usdByKind },
+      { corrections: [correctionOf('uncached_input', 500_000n), correctionOf('output', 700_000n)] },
+    );
+    const causes = explain([...costs(100_000, 6_000), used('key_a', 100_000, 6_000)], row, options);
+    expect(causes.map(({ cause, kind, usd }) => `${cause} ${kind} ${usd}`)).toEqual([
+      'price uncached_input -500000',
+      'price output -700000',
+    ]);
+  });
+
   test('with less than a nanodollar per run was rounded', () => {
     const billed = [...costs(100_000, 0), used('key_a', 100_000, 0)];
     expect(shown(explain(billed, recorded(sums(10, 1_000_007, 100_000, 0)), options))).toEqual([

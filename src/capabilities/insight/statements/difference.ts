@@ -283,22 +283,50 @@ function ownLines(row: Row): BilledLine[] {
   return row.billed.filter(({ keyId }) => isUsed(row, keyId));
 }
 
-/** Subtracts each correction from its cause: that of the same keys, if there is one. */
+/**
+ * Subtracts each correction from the cause of the same kind and keys. If there is none, or if one of the two has no kind, it is
+ * subtracted from the others of its cause: from each down to nothing, and what is left from the last.
+ */
 function withoutCorrected(causes: readonly Cause[], corrections: readonly Correction[]): readonly Cause[] {
-  const left = [...causes];
+  const left: Corrected[] = causes.map((cause) => ({ ...cause }));
+  const others: Cause[] = [];
   for (const { cause, kind, keyIds, sums } of corrections) {
-    const alike = left.filter((one) => one.cause === cause);
-    const isSame = (one: Cause) => one.kind === kind && one.keyIds.join() === keyIds.join();
-    const found = alike.find(isSame) ?? alike[0];
-    const usd = (found?.usd ?? 0n) - sums.usd;
-    const tokens = subtractTokens(found?.tokens ?? noTokens, sums.tokens);
-    const isCorrected = usd === 0n && tokenKinds.every((kind) => tokens[kind] <= 0n);
-    const rest = isCorrected
-      ? []
-      : [{ cause, usd, tokens, kind: found?.kind ?? kind, keyIds: found?.keyIds ?? keyIds }];
-    left.splice(found === undefined ? left.length : left.indexOf(found), 1, ...rest);
+    const targets = targetsOf(left, { cause, kind, keyIds });
+    const [first] = targets;
+    if (first === undefined) {
+      others.push({ cause, kind, keyIds, usd: -sums.usd, tokens: subtractTokens(noTokens, sums.tokens) });
+      continue;
+    }
+    first.tokens = subtractTokens(first.tokens, sums.tokens);
+    let { usd } = sums;
+    for (const target of targets) {
+      const part = target === targets.at(-1) ? usd : towards(target.usd, usd);
+      target.usd -= part;
+      usd -= part;
+    }
   }
-  return left;
+  return [...left, ...others].filter(
+    ({ usd, tokens }) => usd !== 0n || tokenKinds.some((kind) => tokens[kind] > 0n),
+  );
+}
+
+type Corrected = { -readonly [Field in keyof Cause]: Cause[Field] };
+
+function targetsOf(
+  causes: readonly Corrected[],
+  { cause, kind, keyIds }: Omit<Correction, 'sums'>,
+): Corrected[] {
+  const alike = causes.filter((one) => one.cause === cause);
+  const same = alike.find((one) => one.kind === kind && one.keyIds.join() === keyIds.join());
+  return same === undefined ? alike.filter((one) => one.kind === '' || kind === '') : [same];
+}
+
+/** Returns as much of the amount as brings the other at most to zero. */
+function towards(other: bigint, amount: bigint): bigint {
+  if (other > 0n !== amount > 0n) {
+    return 0n;
+  }
+  return magnitude(amount) < magnitude(other) ? amount : other;
 }
 
 function inOrder(causes: readonly Cause[]): readonly Cause[] {

@@ -1,6 +1,7 @@
 /** Reads the recorded usage that a statement is compared with: sums by day and model. */
 import { invalidField } from '../../../contract/api-error.ts';
-import { type PartCode, readParts } from '../../../kernel/cost-parts.ts';
+import { type CostParts, noParts, type PartCode } from '../../../kernel/cost-parts.ts';
+import { sumOfTexts } from '../../../ledger/usage/part-texts.ts';
 import { otherValues, tagBounds } from '../../../ledger/usage/usage-tags.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { correctionPrefix, correctionTimes } from './correction.ts';
@@ -101,12 +102,12 @@ export async function readRecorded(db: Queryable, request: RecordedRequest): Pro
     const fromRuns = await mustReadRuns(db, request, range);
     if (isUtcDay) {
       for (const row of await sumDays(db, request, range, fromRuns ? runs : usageDays)) {
-        (row.is_unsettled ? unsettled : settled).push(groupOf(row));
+        (row.is_unsettled ? unsettled : settled).push(groupOf(row, await sumOfTexts(row.parts ?? '')));
       }
     }
     if (timezone !== 'UTC') {
       const rows = await sumDays(db, request, range, fromRuns ? runs : usageBuckets, timezone);
-      local.push(...rows.map(groupOf).filter(isInPeriod));
+      local.push(...rows.map((row) => groupOf(row)).filter(isInPeriod));
     }
   }
   return {
@@ -134,11 +135,11 @@ interface Source {
 const rollup = {
   runs: 'sum(requests)::int8',
   usd: 'usd_nanos',
-  parts: `string_agg(parts, '')`,
   condition: '',
 };
-const usageDays: Source = { ...rollup, table: 'usage_days', time: 'day' };
-const usageBuckets: Source = { ...rollup, table: 'usage_rollups', time: 'bucket' };
+const usageDays: Source = { ...rollup, parts: `string_agg(parts, '')`, table: 'usage_days', time: 'day' };
+/** Kinds are compared by UTC day only. */
+const usageBuckets: Source = { ...rollup, parts: `''`, table: 'usage_rollups', time: 'bucket' };
 /** A run without a cost is in progress, and not in the rollups. */
 const runs: Source = {
   table: 'runs',
@@ -288,9 +289,9 @@ const billedKinds: Readonly<Partial<Record<PartCode, TokenKind>>> = {
   s: 'output',
 };
 
-function usdByKindOf(parts: string): ByTokenKind {
+function usdByKindOf(parts: CostParts): ByTokenKind {
   const sums = { ...noTokens } as Record<TokenKind, bigint>;
-  for (const { code, nanos } of readParts(parts)) {
+  for (const { code, nanos } of parts) {
     const kind = billedKinds[code];
     if (kind !== undefined) {
       sums[kind] += nanos;
@@ -299,7 +300,7 @@ function usdByKindOf(parts: string): ByTokenKind {
   return sums;
 }
 
-function groupOf(row: GroupRow): RecordedGroup {
+function groupOf(row: GroupRow, parts: CostParts = noParts): RecordedGroup {
   const { day, model, provider, project } = row;
   const cachedInput = BigInt(row.cached_input_tokens);
   const cacheWrite = BigInt(row.cache_write_tokens);
@@ -311,7 +312,7 @@ function groupOf(row: GroupRow): RecordedGroup {
     sums: {
       runs: row.runs,
       usd: BigInt(row.usd_nanos),
-      usdByKind: usdByKindOf(row.parts ?? ''),
+      usdByKind: usdByKindOf(parts),
       tokens: {
         uncached_input: BigInt(row.input_tokens) - cachedInput - cacheWrite,
         cached_input: cachedInput,

@@ -333,12 +333,17 @@ interface PaidRow {
   readonly prepaid_nanos: bigint;
   readonly kind: string;
   readonly parts: string;
+  readonly usd_nanos: bigint;
 }
 
 /** Returns the sums of the earlier entries of a run: by kind, from credits and the prepaid balance, and uncovered. */
-export async function readPaid(tx: Queryable, orgId: string, runId: string): Promise<PaidSoFar> {
+export async function readPaid(
+  tx: Queryable,
+  orgId: string,
+  runId: string,
+): Promise<PaidSoFar & { readonly usd: bigint }> {
   const rows = await tx.query<PaidRow>(
-    `SELECT packs, uncovered_nanos, prepaid_nanos, kind, parts FROM ledger_entries
+    `SELECT packs, uncovered_nanos, prepaid_nanos, kind, parts, usd_nanos FROM ledger_entries
       WHERE org_id = $1 AND charged_at = (SELECT charged_at FROM run_identities WHERE org_id = $1 AND run_id = $2)
         AND run_id = $2 ORDER BY booked_at, id`,
     [orgId, runId],
@@ -355,6 +360,7 @@ export async function readPaid(tx: Queryable, orgId: string, runId: string): Pro
     burned: debits.filter(({ amount }) => amount > 0n),
     uncovered: rows.reduce((sum, row) => sum + row.uncovered_nanos, 0n),
     prepaid: rows.reduce((sum, row) => sum + row.prepaid_nanos, 0n),
+    usd: rows.reduce((sum, row) => sum + row.usd_nanos, 0n),
     recorded: rows.some(({ kind }) => kind === 'record'),
     parts: sumOfParts(...rows.map(({ parts }) => readParts(parts))),
   };

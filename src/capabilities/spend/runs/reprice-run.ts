@@ -1,6 +1,6 @@
 /** Corrects a run whose model had no price: it was posted at the held amount, at the default rates of its org, or at 0. */
 import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
-import { negatedParts, sumOfParts } from '../../../kernel/cost-parts.ts';
+import { negatedParts, noParts, sumOfParts } from '../../../kernel/cost-parts.ts';
 import { postableAmount } from '../../../ledger/postings/amount-range.ts';
 import { unitErrors } from '../../../ledger/service-fields.ts';
 import type { PriceInForce } from '../models/index.ts';
@@ -44,8 +44,10 @@ export async function repriceRun(
     throw invalidField(cost.field, cost.code, cost.message);
   }
   const delta = cost - run.cost_nanos - run.adjusted_nanos;
-  const { parts: before } = await readPaid(deps.db, orgId, run.id);
-  const parts = sumOfParts(charge.parts, negatedParts(before));
+  const before = await readPaid(deps.db, orgId, run.id);
+  // Without the entries that retention has deleted, it is not known which kinds the old cost is counted in.
+  const isWhole = before.usd === run.cost_nanos + run.adjusted_nanos;
+  const parts = isWhole ? sumOfParts(charge.parts, negatedParts(before.parts)) : noParts;
   const reason = `Priced as ${price.versionId}`;
   return postAdjustment(deps, call, run, { delta, parts, reason, price });
 }
