@@ -162,6 +162,10 @@ export const imageModels: readonly CatalogModel[] = [
 
 /** Names that a provider uses for a dated model which the lists have. */
 export const aliasesOfDated: Readonly<Record<string, readonly string[]>> = {
+  'claude-3-7-sonnet-20250219': ['claude-3-7-sonnet'],
+  'claude-opus-4-0': ['claude-opus-4-20250514'],
+  'claude-opus-4-1': ['claude-opus-4-1-20250805'],
+  'claude-sonnet-4-0': ['claude-sonnet-4-20250514'],
   'gpt-4o-audio-preview-2024-12-17': ['gpt-4o-audio-preview'],
   'gpt-4o-mini-audio-preview-2024-12-17': ['gpt-4o-mini-audio-preview'],
 };

@@ -11,11 +11,14 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Catalog, CatalogModel, CatalogRates } from '../../src/capabilities/spend/models/catalog.ts';
+import { priceOf } from '../../src/capabilities/spend/models/index.ts';
 import {
   clean,
   type FieldProblem,
+  hostProviders,
   litellmModels,
   withAliases,
+  withHostAliases,
 } from '../../src/capabilities/spend/price-lists/index.ts';
 import { aliasesOfDated, genaiModels, imageModels } from './earlier-models.ts';
 
@@ -54,9 +57,10 @@ const catalog: Catalog = {
     },
     openai: { name: 'OpenAI list prices', url: 'https://platform.openai.com/docs/pricing' },
   },
-  models: withAliases([...models.values()].map(withSearches), aliasesOfDated).sort((a, b) =>
-    a.model < b.model ? -1 : 1,
-  ),
+  models: withHostAliases(withAliases([...models.values()].map(withSearches), aliasesOfDated))
+    .filter((one) => priceOf(one) !== undefined)
+    .map(withoutDetails)
+    .sort((a, b) => (a.model < b.model ? -1 : 1)),
 };
 const lines = catalog.models.map((one) => `    ${JSON.stringify(one)}`).join(',\n');
 const head = JSON.stringify({ ...catalog, models: [] }, null, 2).replace(/"models": \[\]\n\}$/, '');
@@ -71,6 +75,12 @@ function withSearches(one: CatalogModel): CatalogModel {
   return one.provider === 'anthropic' && one.units?.web_search === undefined
     ? { ...one, units: { ...one.units, web_search: '0.01' } }
     : one;
+}
+
+/** Most models are those of hosts, and the list links their prices to a few pages. */
+function withoutDetails(one: CatalogModel): CatalogModel {
+  const { source_url: _, ...rest } = one;
+  return hostProviders.includes(one.provider) ? rest : one;
 }
 
 function fromLitellm(file: string, asOf: string): readonly CatalogModel[] {

@@ -4,7 +4,6 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { catalogFile } from '../capabilities/spend/models/index.ts';
 import {
   InvalidPriceList,
-  ownProviders,
   type PriceList,
   type PriceListFormat,
   type PriceListOptions,
@@ -40,7 +39,7 @@ export function pricesCommand(): Command {
     )
     .option(
       '--provider <name>',
-      `provider to import; repeatable (default: ${ownProviders.join(', ')}, or all of a catalog)`,
+      `provider to import; repeatable (default: those of the catalog)`,
       (name: string, others: readonly string[] = []) => [...others, name],
     )
     .option('--as-of <date>', 'date of the list, YYYY-MM-DD (default: today)', parseDate)

@@ -11,8 +11,13 @@ export async function listModels(
   now: Date,
 ): Promise<Reply> {
   const served: ServedModel[] = [];
-  for (const { model, provider } of await prices.list(orgId, now.getTime())) {
-    if (list.lists(provider) && (await connections.candidates(orgId, wanted, model)).length > 0) {
+  for (const { model, provider, host } of await prices.list(orgId, now.getTime())) {
+    // Providers do not take the prefix of a host.
+    if (
+      host === null &&
+      list.lists(provider) &&
+      (await connections.candidates(orgId, wanted, model)).length > 0
+    ) {
       served.push({ model, provider });
     }
   }

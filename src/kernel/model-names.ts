@@ -75,6 +75,11 @@ export function shorterNames(name: string): ShorterName[] {
   return names.filter((one) => one.name !== '');
 }
 
+/** Returns the host that the prefixes of a name say; null: none. */
+export function hostOfName(name: string): string | null {
+  return shorterNames(name).find(({ host }) => host !== null)?.host ?? null;
+}
+
 /** Returns the names of `shorterNames` alone. */
 export function withoutProviderPrefixes(name: string): string[] {
   return shorterNames(name).map((one) => one.name);

@@ -89,7 +89,7 @@ export async function optionsOf(
       },
     };
   };
-  const names = namedBy(policy.candidates, [...priced.keys()]);
+  const names = namedBy(policy.candidates, [...priced.values()]);
   const options = await Promise.all([...names, ...policy.fallbacks].map(optionFor));
   const denials = await policies.preview(
     orgId,
@@ -100,12 +100,16 @@ export async function optionsOf(
   return { candidates: checked.slice(0, names.length), fallbacks: checked.slice(names.length) };
 }
 
-/** Expands patterns to the models that they match; each model occurs once. */
-function namedBy(candidates: readonly string[], models: readonly string[]): string[] {
+/**
+ * Expands patterns to the models that they match; each model occurs once. A pattern that begins with `*` does not match models at hosts:
+ * they are the same models at other prices.
+ */
+function namedBy(candidates: readonly string[], models: readonly ListedPrice[]): string[] {
   const names = new Set(candidates.filter((name) => !name.includes('*')));
   for (const pattern of candidates.filter((name) => name.includes('*')).map(patternOf)) {
-    for (const model of models) {
-      if (matchesPattern(pattern, model)) {
+    const matchesHosts = !pattern.source.startsWith('*');
+    for (const { model, host } of models) {
+      if ((host === null || matchesHosts) && matchesPattern(pattern, model)) {
         names.add(model);
       }
     }

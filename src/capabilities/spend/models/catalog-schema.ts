@@ -4,8 +4,11 @@ import { closed, usd } from '../../../platform/http/routes/schemas.ts';
 import { rateFields } from './rates.ts';
 import { aliases, modelLengthMax, patterns, provider, tokenCount, word } from './schema.ts';
 
-/** Bounded by the number of values in a body: an entry has about 30. */
-export const catalogModelsMax = 1_000;
+/** Bounded by the number of values in a body: an entry has 10 to 30. */
+export const catalogModelsMax = 3_000;
+
+/** The number of values in a body with so many models. */
+export const catalogValuesMax = 100_000;
 
 const date = Type.String({
   format: 'date',

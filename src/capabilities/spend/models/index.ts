@@ -8,7 +8,7 @@ export {
 } from './catalog.ts';
 export { priceOf } from './catalog-price.ts';
 export { catalogPriceErrors } from './catalog-price-errors.ts';
-export { CatalogDocument, catalogModelsMax } from './catalog-schema.ts';
+export { CatalogDocument, catalogModelsMax, catalogValuesMax } from './catalog-schema.ts';
 export {
   describeModels,
   hasRoom,

@@ -5,6 +5,7 @@
  * and the org are cached. While change notifications may be missed the cache is bypassed.
  */
 import type { CalledAt } from '../../../kernel/model-hosts.ts';
+import { hostOfName } from '../../../kernel/model-names.ts';
 import { discountedTariff, type Tariff } from '../../../kernel/rate-modifiers.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -50,6 +51,8 @@ export interface ListedPrice extends PriceInForce {
   readonly source: 'model' | 'org' | 'discount';
   /** Null if no discount applies. */
   readonly discountBasisPoints: number | null;
+  /** The host that the name of the model has a prefix of; null: none. */
+  readonly host: string | null;
   /** True if a price list has set it, and not an operator or an org. */
   readonly isListed: boolean;
 }
@@ -301,6 +304,7 @@ function modelVersion(row: ModelPriceRow): ModelVersion {
     provider,
     source: 'model',
     discountBasisPoints: null,
+    host: hostOfName(model),
     isListed: followsUpdates(row),
   };
   return { id, effective_from, ended_at, price };
@@ -334,6 +338,7 @@ function ownPrice(row: OrgPriceRow): OrgVersion['applyTo'] {
     provider: price?.provider ?? null,
     source: 'org',
     discountBasisPoints: null,
+    host: price?.host ?? hostOfName(row.model),
     isListed: false,
   });
 }

@@ -1,5 +1,6 @@
 export { withAliases } from './dated-names.ts';
 export { clean, type FieldProblem } from './fields.ts';
+export { withHostAliases } from './host-aliases.ts';
 export { litellmModels } from './litellm.ts';
 export {
   InvalidPriceList,
@@ -9,4 +10,4 @@ export {
   priceListFormats,
   readPriceList,
 } from './price-list.ts';
-export { ownProviders, type SkipReason, skipReasons } from './selection.ts';
+export { hostProviders, ownProviders, type SkipReason, skipReasons } from './selection.ts';

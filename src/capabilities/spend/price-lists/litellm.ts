@@ -1,10 +1,17 @@
 /** Converts LiteLLM's `model_prices_and_context_window` JSON into entries of the catalog. */
 import type { CatalogModel, CatalogRates } from '../models/index.ts';
 import { clean, type FieldProblem, type FieldReader, readerOf } from './fields.ts';
-import { createImport, type Imported, ownProviders, type SkipReason } from './selection.ts';
+import { createImport, hostProviders, type Imported, ownProviders, type SkipReason } from './selection.ts';
 
-/** Provider in the catalog, by `litellm_provider`, and the prefix of the name that is left out. */
-const providers: Readonly<Record<string, { readonly provider: string; readonly prefix?: string }>> = {
+interface ListedProvider {
+  /** The provider in the catalog. */
+  readonly provider: string;
+  /** The prefix of the names, which is left out. */
+  readonly prefix?: string;
+}
+
+/** Vendors, by `litellm_provider`. */
+const providers: Readonly<Record<string, ListedProvider>> = {
   openai: { provider: 'openai' },
   'text-completion-openai': { provider: 'openai' },
   anthropic: { provider: 'anthropic' },
@@ -15,7 +22,15 @@ const providers: Readonly<Record<string, { readonly provider: string; readonly p
   deepseek: { provider: 'deepseek', prefix: 'deepseek/' },
   cohere: { provider: 'cohere', prefix: 'cohere/' },
   cohere_chat: { provider: 'cohere' },
+  xai: { provider: 'xai', prefix: 'xai/' },
+  zai: { provider: 'zai', prefix: 'zai/' },
 };
+
+/** Hosts that have several words for `litellm_provider`, by the beginning of these. The names keep their prefixes. */
+const hosts = ['azure', 'bedrock', 'fireworks_ai', 'vertex_ai'] as const;
+
+/** Not the names of models: with the size of an image, the term of a commitment, or a class of models. */
+const otherNames = /-x-\d|-month-commitment\/|^(together-ai|fireworks-ai)-/;
 
 /** Keys of the list that are not models. */
 const otherKeys = new Set(['sample_spec', 'fallback_generalizations']);
@@ -40,7 +55,12 @@ const addedUnits = {
 } as const;
 /** Charged instead of tokens: a model that has rates per token too is charged by these. */
 const insteadOfTokens = {
-  second: ['input_cost_per_second', 'output_cost_per_second', 'output_cost_per_video_per_second'],
+  second: [
+    'input_cost_per_second',
+    'output_cost_per_second',
+    'output_cost_per_video_per_second',
+    'input_cost_per_video_per_second',
+  ],
   second_1080p: ['output_cost_per_second_1080p'],
   second_4k: ['output_cost_per_second_4k'],
   character: ['input_cost_per_character', 'output_cost_per_character'],
@@ -66,7 +86,7 @@ export function litellmModels(
   list: Readonly<Record<string, unknown>>,
   asOf: string,
   problems: FieldProblem[],
-  selected: readonly string[] = ownProviders,
+  selected: readonly string[] = [...ownProviders, ...hostProviders],
 ): Imported {
   const imported = createImport();
   const entries = Object.entries(list)
@@ -93,21 +113,27 @@ function litellmModel(
 ): CatalogModel | SkipReason {
   const listed = entry.text('litellm_provider') ?? '';
   const known = providers[listed];
-  const provider = known?.provider ?? listed;
+  const host = hosts.find((name) => listed.startsWith(name));
+  const provider = known?.provider ?? host ?? listed;
   if (!selected.includes(provider)) {
     return 'other_provider';
   }
   const prefix = known?.prefix ?? '';
   const model = key.startsWith(prefix) ? key.slice(prefix.length) : key;
   const mode = entry.text('mode') ?? '';
-  if ((known !== undefined && model.includes('/')) || mode === 'search') {
+  if ((known !== undefined && model.includes('/')) || mode === 'search' || otherNames.test(model)) {
     return 'not_a_model';
   }
   const rates = ratesOf(entry, mode, '');
-  const perQuery = entry.usd('input_cost_per_query');
+  const isByToken = [rates.input_usd_per_million, rates.output_usd_per_million].some(
+    (rate) => Number(rate ?? 0) > 0,
+  );
+  // The list has the price of a song as that of an image.
+  const perSong = mode === 'chat' && !isByToken ? entry.usd('output_cost_per_image') : undefined;
+  const perQuery = entry.usd('input_cost_per_query') ?? perSong;
   // Models with rates per token bill generated images as tokens.
   const image =
-    mode === 'image_generation' && Number(rates.output_usd_per_million ?? 0) === 0
+    (mode === 'image_generation' || mode === 'image_edit') && Number(rates.output_usd_per_million ?? 0) === 0
       ? (entry.usd('output_cost_per_image') ?? entry.usd('input_cost_per_image'))
       : undefined;
   const amounts = [...Object.values(rates), image, perQuery].filter((amount) => amount !== undefined);
@@ -123,9 +149,6 @@ function litellmModel(
     });
   });
   const { fast, ...regions } = multipliersOf(entry);
-  const hasTokenRates = [rates.input_usd_per_million, rates.output_usd_per_million].some(
-    (rate) => Number(rate ?? 0) > 0,
-  );
   return clean({
     model,
     provider,
@@ -140,7 +163,7 @@ function litellmModel(
       // The list distinguishes sizes of the context, but all of them cost the same.
       web_search: entry.nested('search_context_cost_per_query').usd('search_context_size_medium'),
       ...unitsOf(entry, addedUnits),
-      ...(!hasTokenRates && unitsOf(entry, insteadOfTokens)),
+      ...(!isByToken && unitsOf(entry, insteadOfTokens)),
     }),
     context_tokens: entry.count('max_input_tokens'),
     max_output_tokens: entry.count('max_output_tokens'),
@@ -180,7 +203,11 @@ function multipliersOf(entry: FieldReader): Record<string, string> {
     return region === undefined ? [] : [[region, entry.usd(field) ?? '1'] as const];
   });
   return Object.fromEntries([
-    ...specific.names().map((name) => [name, specific.usd(name) ?? '1'] as const),
+    // Other names are settings of a host.
+    ...specific
+      .names()
+      .filter((name) => /^(fast|[a-z]{2})$/.test(name))
+      .map((name) => [name, specific.usd(name) ?? '1'] as const),
     ...regional,
   ]);
 }

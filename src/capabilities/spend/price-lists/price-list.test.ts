@@ -72,6 +72,7 @@ const litellm = {
   },
   'whisper-1': { input_cost_per_second: 0.0001, litellm_provider: 'openai', mode: 'audio_transcription' },
   'gemini/experiment': { input_cost_per_token: 0, litellm_provider: 'gemini', output_cost_per_token: 0 },
+  'novita/gpt-4o': { input_cost_per_token: 1e-6, litellm_provider: 'novita', output_cost_per_token: 1e-6 },
   'azure/gpt-4o': { input_cost_per_token: 2.75e-6, litellm_provider: 'azure', output_cost_per_token: 1.1e-5 },
 };
 
@@ -176,11 +177,13 @@ describe('LiteLLM', () => {
       'claude-sonnet-4-5',
       'gemini-2.5-pro',
       'whisper-1',
+      'azure/gpt-4o',
     ]);
   });
 
-  test('other providers are imported on request, with the prefix in their names', () => {
+  test('hosts and, on request, other providers are imported with the prefix in their names', () => {
     expect(namesOf(litellm, { providers: ['azure'] })).toEqual(['azure/gpt-4o']);
+    expect(namesOf(litellm, { providers: ['novita'] })).toEqual(['novita/gpt-4o']);
     expect(messageOf(JSON.stringify(litellm), { providers: ['nobody'] })).toMatch(
       /no models of these providers/,
     );
@@ -293,10 +296,10 @@ test('the format can be given, and then nothing is detected', () => {
 
 test('more models than an update takes are rejected, and the message says what to do', () => {
   const many = Object.fromEntries(
-    Array.from({ length: 1_001 }, (_, index) => [
+    Array.from({ length: 3_001 }, (_, index) => [
       `model-${index}`,
       { litellm_provider: 'openai', input_cost_per_token: 1e-6 },
     ]),
   );
-  expect(messageOf(JSON.stringify(many))).toMatch(/1001 models.*at most 1000: select fewer providers/);
+  expect(messageOf(JSON.stringify(many))).toMatch(/3001 models.*at most 3000: select fewer providers/);
 });

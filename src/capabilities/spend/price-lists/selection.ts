@@ -9,7 +9,7 @@ export const skipReasons = {
 } as const;
 export type SkipReason = keyof typeof skipReasons;
 
-/** Providers of the catalog. Their models have no prefix in their names. */
+/** Vendors of the catalog. Their models have no prefix in their names. */
 export const ownProviders: readonly string[] = [
   'anthropic',
   'cohere',
@@ -17,6 +17,20 @@ export const ownProviders: readonly string[] = [
   'google',
   'mistral',
   'openai',
+  'xai',
+  'zai',
+];
+
+/** Hosts of the catalog. Their models have a prefix in their names (`kernel/model-hosts.ts`). */
+export const hostProviders: readonly string[] = [
+  'azure',
+  'bedrock',
+  'cerebras',
+  'fireworks_ai',
+  'groq',
+  'perplexity',
+  'together_ai',
+  'vertex_ai',
 ];
 
 export interface Imported {

@@ -2,6 +2,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { bodyLimits, type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
+import { catalogValuesMax } from '../models/index.ts';
 import { approveChange, rejectChange, requirePriceChange, viewPriceChange } from './changes.ts';
 import { listPriceChanges } from './queries.ts';
 import { largeChangePercent } from './rate-differences.ts';
@@ -36,6 +37,7 @@ export function priceUpdateRoutes(deps: PriceUpdateDependencies): Route[] {
       access: operator,
       body: CreatePriceUpdate,
       bodyLimitBytes: bodyLimits.configured,
+      bodyValuesMax: catalogValuesMax,
       response: PriceUpdateView,
       handler: ({ body, now }, tx) => updatePrices(tx, deps, now, body),
     }),
