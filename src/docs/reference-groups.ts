@@ -21,6 +21,7 @@ const parts: Readonly<Record<string, string>> = {
   'orgs.rate_limits': 'Rate limits of organizations, for operators.',
   'models.prices': 'Prices of models, for operators.',
   'models.org_prices': 'Prices of models for one organization, for operators.',
+  'runs.complete': 'The end of a run in progress.',
   'runs.adjustments': 'Corrections of the cost of a run.',
   'webhooks.signing': 'Secrets that sign the deliveries of a subscription.',
   'webhooks.deliveries': 'Deliveries of a subscription.',
