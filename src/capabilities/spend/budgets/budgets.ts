@@ -93,7 +93,7 @@ export async function listBudgets(
     kind: 'budget',
     where: [
       scopeKindCondition(query.scope_kind),
-      // The match of a budget has at most one field.
+      // A budget matches at most one field.
       [`? IN (SELECT value FROM jsonb_each_text(match))`, query.scope_id],
       ['period = ?', query.period],
       searchCondition(

@@ -11,7 +11,7 @@ import type { ChainBudgetView, PutChainBudget } from './schema.ts';
 const chainKinds = ['chain_cost', 'chain_depth', 'chain_tokens'] as const;
 type ChainKind = (typeof chainKinds)[number];
 
-/** Depth is not a sum of requests. It has this unit only because every limit needs one. */
+/** The depth is not a sum of requests; it only has this unit because every limit needs one. */
 const units = { chain_cost: 'usd', chain_depth: 'requests', chain_tokens: 'tokens' } as const;
 
 export async function readChainBudget(db: Queryable, orgId: string): Promise<ChainBudgetView> {
@@ -33,7 +33,7 @@ export interface ChainBudgetChange {
   readonly after: ChainBudgetView;
 }
 
-/** Replaces the chain budget. A limit whose value changes keeps its id, and so the usage of running chains. */
+/** Replaces the chain budget. A limit whose value changes keeps its id, and with it the usage of running chains. */
 export async function putChainBudget(
   tx: Transaction,
   ids: Ids,

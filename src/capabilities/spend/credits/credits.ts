@@ -56,7 +56,7 @@ export async function createCreditPack(
   return row;
 }
 
-/** An expired pack keeps its expiry, because its remaining credits have lapsed. */
+/** Changes a credit pack. An expired pack keeps its expiry, because its remaining credits have lapsed. */
 export async function changeCreditPack(
   tx: Transaction,
   pack: LimitName,

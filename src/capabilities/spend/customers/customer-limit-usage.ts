@@ -20,7 +20,7 @@ interface OwnLimit {
   readonly capacity: string;
 }
 
-/** Returns no entry for customers that have neither limits nor credits. */
+/** Returns the usage by customer. Customers without limits and credits have no entry. */
 export async function customerLimitUsage(
   { db, ledger }: CustomerLimitUsageDependencies,
   orgId: string,
@@ -57,7 +57,7 @@ export async function customerLimitUsage(
   );
 }
 
-/** Excludes expired credit packs. */
+/** Returns the customers' own limits, without expired credit packs. */
 function selectOwnLimits(
   db: Database,
   orgId: string,

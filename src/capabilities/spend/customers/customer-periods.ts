@@ -26,7 +26,7 @@ export interface PeriodPlan {
   readonly withTrend: boolean;
 }
 
-/** Returns the period of a list; undefined if it was not asked for. */
+/** Returns the period of a list; undefined if the query does not request one. */
 export async function planPeriod(
   db: Queryable,
   orgId: string,
@@ -48,7 +48,7 @@ export async function planPeriod(
   return { orgId, now, timezone, range, days, withTrend: query.trend === true };
 }
 
-/** The order of customers by their usage in the period, as a column of `spent` below. */
+/** Sort fields by usage in the period, with their columns of `spent` below. */
 const orders = {
   'period.cost_usd': 'usd_nanos',
   'period.runs': 'runs',
@@ -62,12 +62,12 @@ export function isByPeriod(sort = ''): boolean {
 
 interface PeriodRow {
   readonly customer_id: string;
-  /** A whole number. Sums of backfilled runs exceed 64 bits. */
+  /** An integer as text, because sums of backfilled runs may exceed 64 bits. */
   readonly usd_nanos: string;
   readonly runs: bigint;
-  /** The number of the last day with runs, from 1; 0 if all that counts are corrections. */
+  /** Number of the last day with runs, from 1; 0 if there were only corrections. */
   readonly last_day: bigint;
-  /** Pairs of the number of a day and its cost. */
+  /** Pairs of a day's number and its cost. */
   readonly costs: readonly (readonly [number, string])[] | null;
 }
 
@@ -86,7 +86,7 @@ export async function periodsOf(
   return new Map(rows.map((row) => [row.customer_id, viewPeriod(row, plan)]));
 }
 
-/** Returns a page of the customers with usage in the period, in the order of that usage. */
+/** Returns a page of the customers with usage in the period, sorted by that usage. */
 export async function pageByPeriod(
   db: Queryable,
   plan: PeriodPlan,
@@ -121,7 +121,7 @@ export async function pageByPeriod(
   };
 }
 
-/** `days` has a row per customer and day, `spent` one per customer. */
+/** Returns SQL. `days` has a row per customer and day, `spent` one per customer. */
 function spentSql({ orgId, now, range, days }: PeriodPlan, params: Params): string {
   const rows = selectRows(
     { orgId, now, range, filters: {}, groupBy: [{ kind: 'field', name: 'customer_id' }, days] },
@@ -154,7 +154,7 @@ function viewPeriod(row: PeriodRow, plan: PeriodPlan): CustomerPeriod {
   };
 }
 
-/** The period of a customer without usage in it. */
+/** Returns the period of a customer without usage. */
 export function emptyPeriod(plan: PeriodPlan): CustomerPeriod {
   return {
     cost_usd: '0',

@@ -84,8 +84,8 @@ interface CustomerIdQuery {
 }
 
 /**
- * Limits each source of the union separately, so that a page reads only the usage of its own customers. A LIMIT on the
- * whole union, as the generic list query would create, reads the usage of all customers.
+ * Returns a page of customer ids. Limits each source of the union separately, so that a page only reads the usage of its own
+ * customers. A LIMIT on the whole union, as the generic list query creates it, would read the usage of all customers.
  */
 async function selectCustomerIds(
   db: Queryable,

@@ -7,7 +7,7 @@ import type { PriceRequest } from './rates.ts';
 
 const validateTerms = compileBody(closed(otherTerms));
 
-/** Returns why the API would not take the modifiers and units of this price; empty if it would. */
+/** Returns the reasons why the API would reject the modifiers and units of this price; empty if it would accept them. */
 export function catalogPriceErrors({ modifiers = [], units = {} }: PriceRequest): string[] {
   const errors = [...validateTerms({ modifiers, units }), ...modifierErrors(modifiers)];
   return errors.map(({ field, message }) => `${field}: ${message}`);

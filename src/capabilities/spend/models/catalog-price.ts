@@ -4,8 +4,8 @@ import type { CatalogModel, CatalogRates } from './catalog.ts';
 import type { ModifierRequest, PriceRequest, RateField, SomeRates } from './rates.ts';
 
 /**
- * Returns the price of a model; undefined if the entry has no figures. The order of the modifiers matters, because later ones win:
- * tiers, long contexts, both together, one-hour cache writes, and factors last, which apply to all rates before them.
+ * Returns the price of a model; undefined if the entry has no rates. The order of the modifiers matters, because later ones win:
+ * tiers, long contexts, both together, one-hour cache writes. Factors come last, because they apply to all rates before them.
  */
 export function priceOf(entry: CatalogModel): PriceRequest | undefined {
   const { rates = {}, tiers = {}, long_context = [], regions = {}, units = {} } = entry;
@@ -21,7 +21,7 @@ export function priceOf(entry: CatalogModel): PriceRequest | undefined {
     }
   };
   const brackets = long_context
-    // Sources have them in any order, and the bracket of the longest context must win.
+    // Sorted, because sources have the brackets in any order, and the bracket of the longest context must win.
     .toSorted((a, b) => a.above_input_tokens - b.above_input_tokens)
     .map((above) => ({
       ...above,
@@ -68,11 +68,14 @@ export function priceOf(entry: CatalogModel): PriceRequest | undefined {
   };
 }
 
-/** Audio rates of text models are left out, because they would increase the hold of every text run. */
+/**
+ * Returns the rates that the price can have. Audio rates of text models are left out, because they would increase the hold of every
+ * text run.
+ */
 function expressibleRates({ model, capabilities = [] }: CatalogModel, rates: CatalogRates): SomeRates {
   const isAudio = capabilities.includes('audio') && /audio|realtime|live|tts|transcribe|voxtral/.test(model);
   const fields = isAudio ? [...textFields, ...audioFields] : textFields;
-  // Every start does this for each of some thousand rates: a loop takes a third of the time of `Object.fromEntries`.
+  // A loop, because each start does this for thousands of rates, and it takes a third of the time of `Object.fromEntries`.
   const chosen: { [Field in RateField]?: string } = {};
   for (const field of fields) {
     const rate = rates[field];
@@ -94,8 +97,8 @@ const textFields: readonly RateField[] = [
 const audioFields: readonly RateField[] = ['audio_input_usd_per_million', 'audio_output_usd_per_million'];
 
 /**
- * Returns the rates of a tier in a long context. Where the source has none, the tier costs the same part of the rate of the long
- * context as of the flat rate, as the providers' price lists say.
+ * Returns the rates of a tier in a long context. A missing rate is derived: as in the providers' price lists, the tier costs the
+ * same fraction of the long-context rate as of the flat rate.
  */
 function combined(
   flat: CatalogRates,
@@ -112,7 +115,7 @@ function combined(
   );
 }
 
-/** Where the source has no rate of one-hour writes, they follow the rate of shorter writes. */
+/** Returns the rate of one-hour cache writes. A missing rate is derived from that of shorter writes. */
 function oneHourRate(flat: CatalogRates, of: CatalogRates): SomeRates {
   const rate =
     of.cache_write_1h_usd_per_million ??
@@ -124,7 +127,7 @@ function oneHourRate(flat: CatalogRates, of: CatalogRates): SomeRates {
   return rate === undefined ? {} : { cache_write_usd_per_million: rate };
 }
 
-/** Returns `rate` × `numerator` ÷ `denominator`, rounded up to a nanodollar; undefined if one is unknown or the last is zero. */
+/** Returns `rate` × `numerator` ÷ `denominator`, rounded up to a nanodollar; undefined if one is unknown or the denominator is zero. */
 function scaled(
   rate: string | undefined,
   numerator: string | undefined,

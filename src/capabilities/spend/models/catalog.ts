@@ -13,25 +13,25 @@ export interface CatalogModel {
   /** Other names of the model, and patterns of names. */
   readonly aliases?: readonly string[];
   readonly patterns?: readonly string[];
-  /** Key of `sources`. */
+  /** Key in `sources`. */
   readonly source: string;
-  /** The date at which the source had these figures. */
+  /** Date on which the source had these figures. */
   readonly as_of: string;
   readonly source_url?: string;
-  /** Left out for models that are only billed by other units. */
+  /** Flat rates. Left out for models that are only billed by other units. */
   readonly rates?: CatalogRates;
-  /** Rates of service tiers, or the factor of all rates. */
+  /** Rates of service tiers, or a factor for all rates. */
   readonly tiers?: Readonly<Record<string, CatalogRates & { readonly multiplier?: string }>>;
-  /** Rates above a number of input tokens, with those of tiers as far as the source has them. */
+  /** Rates above a number of input tokens. They include those of tiers if the source has them. */
   readonly long_context?: readonly (CatalogRates & {
     readonly above_input_tokens: number;
     readonly tiers?: Readonly<Record<string, CatalogRates>>;
   })[];
-  /** Factor of all rates, by region. */
+  /** Factors for all rates, by region. */
   readonly regions?: Readonly<Record<string, string>>;
   /** US dollars per unit, such as `second` or `web_search`. */
   readonly units?: Readonly<Record<string, string>>;
-  /** The lists give the maximum input, which is less than the context for some models. */
+  /** Maximum input in the lists. For some models it is less than the context. */
   readonly context_tokens?: number;
   readonly max_output_tokens?: number;
   readonly capabilities?: readonly string[];
@@ -51,12 +51,12 @@ export interface Catalog {
  */
 export const catalogStart = new Date('2020-01-01T00:00:00.000Z');
 
-/** Name of the price list of an entry, with its date, as versions store it. */
+/** Returns the name of an entry's price list with its date, in the form that versions store. */
 export function sourceOf({ sources }: Catalog, { source, as_of }: CatalogModel): string {
   return `${sources[source]?.name ?? source}, as of ${as_of}`;
 }
 
-/** The relative path is the same from this file in `src` and from its place in `dist`. */
+/** The relative path is correct both from this file in `src` and from the bundle in `dist`. */
 export const catalogFile = new URL('../../../../assets/catalog.json', import.meta.url);
 
 export function readCatalog(): Catalog {

@@ -1,7 +1,7 @@
 /** Converts discounts between percent as text ("12.5") and basis points (1250 hundredths of a percent). */
 import { basisPointsMax } from '../../../kernel/prices.ts';
 
-/** Parses text that matches the schema. Returns undefined above 100 percent. */
+/** Parses text that matches the schema. Returns undefined for more than 100 percent. */
 export function parsePercent(text: string): number | undefined {
   const [whole = '', fraction = ''] = text.split('.');
   const basisPoints = Number(whole) * 100 + Number(fraction.padEnd(2, '0'));

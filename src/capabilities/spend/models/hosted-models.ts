@@ -1,6 +1,6 @@
 /**
- * Finds the models that have a price of a name at some host: `azure/eu/gpt-4o` is the price of `gpt-4o` there. Where a name is called at a
- * host or in a region that has no price of its own, the most expensive of the others applies.
+ * Finds the models with a price of a name at a host: `azure/eu/gpt-4o` is the price of `gpt-4o` there. If a host or region has no
+ * price for a name, the most expensive of its other prices applies.
  */
 import { prefixesOf } from '../../../kernel/model-hosts.ts';
 import { type ShorterName, shorterNames } from '../../../kernel/model-names.ts';
@@ -8,23 +8,23 @@ import { type ShorterName, shorterNames } from '../../../kernel/model-names.ts';
 interface HostedModel {
   readonly host: string | null;
   readonly region: string | null;
-  /** The model with the price, of which the hosted name may be an alias. */
+  /** The model with the price. The hosted name may be an alias of it. */
   readonly model: string;
 }
 
 export interface HostedModels {
   /**
-   * Returns the models with a price of one of these names: those at the host of the last name, or else at any host; of these, those in its
-   * region, or else in any region.
+   * Returns the models with a price of one of these names. Those at the host of the last name come first, otherwise those at any
+   * host. Of these, those in its region are preferred to those in other regions.
    */
   find(names: readonly ShorterName[]): readonly string[];
 }
 
-/** `names` are those that have a price, with the model of each. */
+/** Creates the search. `names` are all names with a price, with the model of each. */
 export function createHostedModels(
   names: () => Iterable<readonly [name: string, model: string]>,
 ): HostedModels {
-  // Names without a price of their own are rare, so the index is built for the first of them.
+  // Built on first use, because names without a direct price are rare.
   let index: ReadonlyMap<string, readonly HostedModel[]> | undefined;
   return {
     find(shorter) {
@@ -40,7 +40,7 @@ export function createHostedModels(
   };
 }
 
-/** Returns the names under which the host has prices of a name, those of the region first. */
+/** Returns the names under which the host may have prices of a name, those in the region first. */
 export function hostedNames(host: string, region: string | null, name: string): string[] {
   const prefixes = prefixesOf(host);
   const inRegion = region === null ? [] : prefixes.map((prefix) => `${prefix}/${region}/${name}`);
@@ -56,7 +56,7 @@ function indexOf(
     const { host = null, region = null } = shorter.at(-1) ?? {};
     const hosted = { host, region, model };
     const forms = [name, ...shorter.map((one) => one.name)];
-    // Hosts name the models of others with their vendor: `meta-llama/Llama-3.3-70B-Instruct`.
+    // Hosts prefix models of other vendors with the vendor's name: `meta-llama/Llama-3.3-70B-Instruct`.
     const bare = (forms.at(-1) as string).replace(/^.*\//, '');
     for (const form of new Set(host === null ? forms : [...forms, bare])) {
       const others = index.get(form);

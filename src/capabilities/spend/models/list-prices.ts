@@ -1,4 +1,4 @@
-/** List prices as price updates need them: the version in force by name, and new versions of many models at once. */
+/** List prices for price updates: the version in force by name, and the insertion of many versions at once. */
 import { insertEach, type Queryable, type Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import { makeRoom, versionsMax } from './models.ts';
@@ -24,11 +24,11 @@ export interface ListPrices {
   readonly at: Date;
   /** The versions of the model, latest first. */
   versionsOf(model: string): readonly ModelPriceRow[];
-  /** The version in force of this model. */
+  /** Returns the version in force of exactly this model. */
   exact(model: string): ModelPriceRow | undefined;
-  /** The version in force of another model that the name stands for. */
+  /** Returns the version in force of another model that the name resolves to. */
   resolved(name: string): ModelPriceRow | undefined;
-  /** True if an operator gave an org its own price of this model. */
+  /** Returns true if an operator gave some org its own price for this model. */
   hasOrgPrice(model: string): boolean;
 }
 
@@ -63,7 +63,7 @@ export async function loadListPrices(db: Queryable, at: Date): Promise<ListPrice
   };
 }
 
-/** True if a further version of the model can be stored. */
+/** Returns true if another version of the model can be stored. */
 export function hasRoom(prices: ListPrices, model: string): boolean {
   return prices.versionsOf(model).length < versionsMax;
 }
@@ -75,7 +75,7 @@ export interface NewListPrice {
   readonly source: string;
 }
 
-/** Inserts a version of each model, from `prices.at` on, and withdraws those with the same start. The caller holds the locks. */
+/** Inserts a version of each model that starts at `prices.at`, and withdraws those with the same start. The caller must hold the locks. */
 export async function insertListPrices(
   tx: Transaction,
   ids: Ids,
@@ -130,7 +130,7 @@ export async function describeModels(
   }
 }
 
-/** Regions are left unknown: they depend on the operator's contract with the provider. */
+/** Returns the capabilities. Regions stay unknown, because they depend on the operator's contract with the provider. */
 export function capabilitiesOf({ model, context_tokens, max_output_tokens, capabilities }: DescribedModel) {
   return {
     model,

@@ -80,7 +80,7 @@ function viewModel(
   };
 }
 
-/** The policy of an org on models without a price, with the price that it provides for them. */
+/** The org's policy for models without a price, and the price that it provides for them. */
 export interface UnpricedPolicy {
   readonly onUnpriced: OnUnpriced;
   readonly price: PriceInForce | undefined;
@@ -127,7 +127,7 @@ function decodeCursor(cursor: string, sort: string): Position {
       return [value, model];
     }
   } catch {
-    // The cursor is not from this service: it is rejected below.
+    // The cursor is not from this service and is rejected below.
   }
   throw invalidField('cursor', 'invalid_value', 'This cursor does not belong to this list and sort order.');
 }

@@ -1,6 +1,6 @@
 /**
- * Capabilities of models, the same for all orgs: context size, maximum output, regions and features. Unlike prices they
- * have no versions, because no posting depends on them.
+ * Capabilities of models, which are the same for all orgs: context size, maximum output, regions and features. They have no
+ * versions, unlike prices, because no posting depends on them.
  */
 
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
@@ -15,7 +15,7 @@ import {
 } from './queries.ts';
 import type { ModelCapabilitiesView, PutModelPrice } from './schema.ts';
 
-/** A field is null if the capability is unknown. */
+/** Capabilities of a model. An unknown one is null. */
 export type ModelCapabilities = Omit<ModelCapabilitiesRow, 'model' | 'updated_at'>;
 
 export const noCapabilities: ModelCapabilities = {
@@ -26,7 +26,7 @@ export const noCapabilities: ModelCapabilities = {
 };
 
 export interface ModelCapabilitiesCache {
-  /** Returns the known capabilities by model; a promise only if they must be loaded first. */
+  /** Returns the known capabilities by model. Returns a promise only if they must be loaded. */
   all(): ReadonlyMap<string, ModelCapabilities> | Promise<ReadonlyMap<string, ModelCapabilities>>;
 }
 
@@ -57,7 +57,7 @@ export interface CapabilitiesChange {
   readonly changed: boolean;
 }
 
-/** Keeps fields that the body leaves out. The caller must hold the lock of the model. */
+/** Stores the capabilities. Fields that the body leaves out are kept. The caller must hold the lock of the model. */
 export async function putModelCapabilities(
   tx: Transaction,
   now: Date,

@@ -1,4 +1,4 @@
-/** Aliases and patterns of models: other names under which callers find a model's price. They have no versions. */
+/** Aliases and patterns of models: further names under which a model's price is found. They have no versions. */
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
@@ -29,7 +29,7 @@ export function viewNames(row: ModelNamesRow | undefined): ModelNamesView {
 
 const noNames = { aliases: null, patterns: null, catalog_aliases: null, catalog_patterns: null };
 
-/** Keeps fields that the body leaves out. Throws `conflict` if another model has one of the names. */
+/** Stores the names. Fields that the body leaves out are kept. Throws `conflict` if another model has one of the names. */
 export async function putModelNames(
   tx: Transaction,
   now: Date,

@@ -1,4 +1,4 @@
-/** List prices of models: versions, each in force from its start until the start of the next. */
+/** List prices of models. A price consists of versions, each in force from its start until the next one starts. */
 import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -18,15 +18,15 @@ import {
 import { type ModelPriceVersion, modelLengthMax, type PutModelPrice } from './schema.ts';
 import { inForceAt, isWithdrawn, statusAt, type Version } from './versions.ts';
 
-/** Maximum number of versions of a price: all of them are read for every change and cached in memory. */
+/** Maximum number of versions of a price, because every change reads all of them, and they are cached in memory. */
 export const versionsMax = 1_000;
 export const shownVersionsMax = 100;
 
 export interface PriceChange<Row extends Version> {
-  /** The version that was in force, before the change, at the start of the new version; or the removed version. */
+  /** The version that was in force at the start of the new version, or the removed version. */
   readonly before: Row | undefined;
   readonly after: Row;
-  /** All versions, latest first, before and after the change. */
+  /** All versions before and after the change, latest first. */
   readonly versionsBefore: readonly Row[];
   readonly versions: readonly Row[];
   readonly changed: boolean;
@@ -59,8 +59,8 @@ export function followsUpdates({ follows_updates, created_at }: ModelPriceRow): 
 }
 
 /**
- * A price that is already in force creates no version, so that putting the same prices every day changes nothing. It then
- * belongs to the operator, unless `follows_updates` says otherwise.
+ * Sets the list price. A price that is already in force creates no version, so that setting the same prices every day changes
+ * nothing. The price then belongs to the operator, unless `follows_updates` says otherwise.
  */
 export async function putModelPrice(
   tx: Transaction,
@@ -113,7 +113,7 @@ export function startOf({ effective_from }: { readonly effective_from?: string }
   return effective_from === undefined ? now : new Date(effective_from);
 }
 
-/** Withdraws a version with the same start. The prices of a version never change, because runs reference them. */
+/** Makes room for a version by withdrawing one with the same start. The rates of a version never change, because runs reference it. */
 export async function makeRoom<Row extends Version>(
   versions: readonly Row[],
   start: Date,
@@ -132,7 +132,7 @@ export async function makeRoom<Row extends Version>(
 export const modelNameForm = /^[^\s\p{Cc}]([^\p{Cc}]*[^\s\p{Cc}])?$/u;
 export const invalidForm = 'Must not start or end with whitespace or contain control characters.';
 
-/** Names are stored as they are: upper and lower case differ. */
+/** Throws for an invalid name. Names are case-sensitive. */
 export function checkModelName(model: string): void {
   if ([...model].length > modelLengthMax) {
     throw invalidField('model', 'out_of_range', `Must be at most ${modelLengthMax} characters.`);

@@ -1,4 +1,4 @@
-/** Checks of modifiers that a schema cannot express. */
+/** Checks of modifiers that the schema cannot express. */
 import type { FieldError } from '../../../contract/errors.ts';
 import { type ModifierRequest, rateFields } from './rates.ts';
 

@@ -1,6 +1,6 @@
 import type { Rates } from '../../../kernel/prices.ts';
 
-/** Returns the item with the most expensive rates: those of an input and an output token together. Undefined if there is no item. */
+/** Returns the item with the most expensive rates, by the sum for an input and an output token; undefined if there is no item. */
 export function mostExpensive<Item>(
   items: readonly Item[],
   ratesOf: (item: Item) => Rates,

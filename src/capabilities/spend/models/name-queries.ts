@@ -1,9 +1,9 @@
 import type { Queryable } from '../../../platform/db/database.ts';
 
-/** The names of a model. Names that were never set, or that the catalog does not have, are null. */
+/** The names of a model. Names that neither the operator nor the catalogue has set are null. */
 export interface ModelNamesRow {
   readonly model: string;
-  /** Set by the operator; while null, those of the catalog apply. */
+  /** Names that the operator has set; null: those of the catalogue apply. */
   readonly aliases: readonly string[] | null;
   readonly patterns: readonly string[] | null;
   readonly catalog_aliases: readonly string[] | null;
@@ -21,12 +21,12 @@ export async function findModelNames(db: Queryable, model: string): Promise<Mode
   return row;
 }
 
-/** Serializes changes of names, so that no two models get the same one. */
+/** Serializes changes of names, so that two models never get the same name. */
 export async function lockModelNames(tx: Queryable): Promise<void> {
   await tx.query("SELECT pg_advisory_xact_lock(hashtextextended('model names', 0))", []);
 }
 
-/** Returns other models for which the operator has set one of these names. */
+/** Returns other models for which the operator set one of these names. */
 export async function findNameOwners(
   tx: Queryable,
   model: string,

@@ -1,6 +1,7 @@
 /**
- * Finds the models that a requested name may mean, in the order in which their prices are tried: the name itself, its alias,
- * a pattern, then the same without a provider prefix, the prices of the name at hosts, and all of these without a date suffix.
+ * Finds the models that a requested name may mean, in the order in which their prices are tried: the name itself, its alias, a
+ * pattern; then the same without a provider prefix; the prices of the name at hosts; and finally all of these without a date
+ * suffix.
  */
 import { type CalledAt, hostOfProvider } from '../../../kernel/model-hosts.ts';
 import {
@@ -24,30 +25,30 @@ export const nameSteps = [
 ] as const;
 export type NameStep = (typeof nameSteps)[number];
 
-/** A model, or several of which the most expensive price applies. */
+/** A model, or several models of which the most expensive price applies. */
 export type Candidate = string | readonly string[];
 
 export interface NameCandidate {
   readonly step: NameStep;
-  /** The name that was looked up: the requested one, or what remains of it. */
+  /** The name that was looked up: the requested one or a shortened form. */
   readonly name: string;
-  /** The models that the name stands for; null if the step found none. */
+  /** The model or models that the name means; null if the step found none. */
   readonly model: Candidate | null;
 }
 
-/** Maximum number of cached names: they come from callers. */
+/** Maximum number of cached names, because names come from callers. */
 const cachedNamesMax = 10_000;
 
 export interface NameResolution {
-  /** `at`: where the model is called, if the name does not say it. */
+  /** Returns the candidates. `at` is the place of the call, for names that do not contain it. */
   candidates(name: string, at?: CalledAt): NameCandidate[];
-  /** Returns the candidates without the name itself, from a cache. */
+  /** Returns the candidates except the name itself, from a cache. */
   otherModels(name: string): readonly Candidate[];
-  /** Returns the candidates of a name that is called at a host, from a cache; undefined if the provider is no host. */
+  /** Returns the candidates of a name at a host, from a cache; undefined if the provider is not a host. */
   modelsAt(name: string, at: CalledAt): readonly Candidate[] | undefined;
 }
 
-/** `models`: all models that have a price. */
+/** Creates the resolution. `models` returns all models with a price. */
 export function createNameResolution(
   rows: readonly ModelNamesRow[],
   models: () => Iterable<string>,
@@ -82,8 +83,8 @@ export function createNameResolution(
   }
 
   /**
-   * Without the prefix of its vendor a name stands for the model of the vendor. Without that of a host or a region, which is not known to
-   * have the same price, it stands for the most expensive model.
+   * Returns the candidates of shortened names. Without the prefix of its vendor, a name means the vendor's model. Without a prefix
+   * of a host or region, whose price may differ, it means the most expensive model.
    */
   function shorter(
     step: NameStep,
@@ -125,14 +126,14 @@ export function createNameResolution(
     );
   }
 
-  /** Returns the candidates of a name that is called at this host; undefined if the provider is no host. */
+  /** Returns the candidates of a name at this host; undefined if the provider is not a host. */
   function candidatesAt(name: string, { provider, region = null }: CalledAt): NameCandidate[] | undefined {
     const host = provider == null ? undefined : hostOfProvider(provider);
     if (host === undefined) {
       return undefined;
     }
     const forms = formsOf(name).map((form) => ({ ...form, host, region: form.region ?? region }));
-    // A name that says itself where it is called has a price of its own, but maybe another one in the region.
+    // A name that contains its host has a price of its own, and possibly another one in the region.
     if (shorterNames(name).some((one) => one.host !== null)) {
       return atHost(host, forms[0] as ShorterName);
     }
@@ -156,7 +157,7 @@ export function createNameResolution(
   };
 }
 
-/** The name, and what remains of it without its prefixes, each also with dashes in its version. */
+/** Returns the name and its forms without prefixes, each also with dashes in its version. */
 function formsOf(name: string): ShorterName[] {
   return [{ name, host: null, region: null }, ...shorterNames(name)].flatMap((form) => {
     const dashed = withDashedVersion(form.name);
@@ -205,7 +206,7 @@ interface ModelPattern {
   readonly pattern: Pattern;
 }
 
-/** The pattern with most characters besides `*` wins; equally long ones in alphabetical order. */
+/** Compares two patterns. The one with more characters besides `*` comes first; equally long ones are sorted by name. */
 function moreSpecificFirst({ pattern: one }: ModelPattern, { pattern: other }: ModelPattern): number {
   return lengthOf(other) - lengthOf(one) || (one.source < other.source ? -1 : 1);
 }

@@ -1,4 +1,4 @@
-/** Custom prices of an org: its own rates, or a discount on the list price. */
+/** Custom prices of an org: custom rates, or a discount on the list price. */
 
 import { found, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
@@ -76,7 +76,7 @@ export async function putOrgPrice(
   return { before, after, versionsBefore: versions, versions: versionsAfter, changed: true };
 }
 
-/** Ends the custom price now: the list price applies from now on, and earlier runs keep their price. */
+/** Ends the custom price now. The list price applies from now on; earlier runs keep their price. */
 export async function removeOrgPrice(
   tx: Transaction,
   now: Date,
@@ -128,7 +128,7 @@ function sameTerms(one: Terms, other: Terms): boolean {
   return one.discount_basis_points === other.discount_basis_points && samePrice(one, other);
 }
 
-/** Locks the org, which also serializes changes of its prices; throws if the org does not exist. */
+/** Locks the org, which serializes changes of its prices. Throws if the org does not exist. */
 async function requireOrg(tx: Transaction, orgId: string): Promise<void> {
   found(await lockOrg(tx, orgId));
 }

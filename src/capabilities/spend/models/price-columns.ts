@@ -17,7 +17,7 @@ import {
   viewSomeRates,
 } from './rates.ts';
 
-/** Modifiers and units are stored in their API form with normalized amounts; null if there are none. */
+/** Modifiers and units are stored in the form of the API with normalized amounts; null if there are none. */
 export interface PriceColumns extends RateColumns {
   readonly modifiers: readonly ModifierRequest[] | null;
   readonly units: Readonly<Record<string, string>> | null;
@@ -50,7 +50,7 @@ export function samePrice(one: PriceColumns, other: PriceColumns): boolean {
   );
 }
 
-/** Must only be called for rows with rates, like `ratesOf`. */
+/** Returns the tariff of a row. Must only be called for rows with rates, like `ratesOf`. */
 export function tariffOf(row: PriceColumns): Tariff {
   return {
     rates: ratesOf(row),
@@ -77,7 +77,7 @@ function modifierOf(request: ModifierRequest): RateModifier {
       cacheWriteTtl: cache_write_ttl ?? null,
     },
     rates: someRatesOf(request),
-    // Amounts and factors have nine decimals, so their integers are billionths.
+    // Factors have nine decimals like amounts, so their integers are billionths.
     multiplierBillionths: multiplier === undefined ? null : (parseUsd(multiplier) ?? null),
   };
 }

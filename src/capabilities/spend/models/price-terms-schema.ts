@@ -55,7 +55,7 @@ const unitPrices = {
     'US dollars for each of other units, by name: `web_search`, `code_session_minute`, `second`, `character`, `page`, `tool:<name>` …',
 };
 
-/** The terms of a request besides its rates. */
+/** The terms in a request other than its rates. */
 export const otherTerms = {
   modifiers: Type.Optional(nullable(modifiers)),
   units: Type.Optional(

@@ -1,8 +1,7 @@
 /**
- * Finds the price that holds for an org, a model and an instant, from a cache.
- *
- * Every decision without a given cost needs a price, so it is returned without a promise once the prices of the models
- * and the org are cached. While change notifications may be missed the cache is bypassed.
+ * Finds the price for an org, a model and a time, from a cache. Every decision without a given cost needs a price, so it is
+ * returned synchronously once the prices of the models and the org are cached. The cache is bypassed while change notifications may
+ * have been missed.
  */
 import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import { hostOfName } from '../../../kernel/model-names.ts';
@@ -37,11 +36,11 @@ import { inForceAt, type Version } from './versions.ts';
 const cachedOrgsMax = 10_000;
 
 export interface PriceInForce extends Tariff {
-  /** The id that runs store as their price version: `prc_…`, with a discount `prc_…+prc_…`. */
+  /** Id that runs store as their price version: `prc_…`, or with a discount `prc_…+prc_…`. */
   readonly versionId: string;
-  /** The model whose price this is. Callers may have requested it by another name. Null with `unpriced`. */
+  /** The model that has this price. Callers may have requested it by another name. Null with `unpriced`. */
   readonly model: string | null;
-  /** Set if the model has no price: the rates are the default rates of the org, or all zero. */
+  /** Set if the model has no price. The rates are then the org's default rates, or all zero. */
   readonly unpriced?: Exclude<OnUnpriced, 'refuse'>;
 }
 
@@ -60,7 +59,7 @@ export interface ListedPrice extends PriceInForce {
 export interface Prices {
   /**
    * Resolves the name and returns the price; undefined if there is none at that time. Returns a promise only if prices must be
-   * loaded first. `at`: where the model is called, because hosts and regions have prices of their own.
+   * loaded. `at` is the place of the call, because hosts and regions have their own prices.
    */
   find(
     orgId: string,
@@ -68,11 +67,11 @@ export interface Prices {
     atMs: number,
     at?: CalledAt,
   ): ListedPrice | undefined | Promise<ListedPrice | undefined>;
-  /** Like `find`, and returns the steps that were tried. */
+  /** Finds a price like `find`, and also returns the steps that were tried. */
   resolve(orgId: string, name: string, atMs: number, at?: CalledAt): Promise<Resolution>;
   /**
-   * Returns the price version that a run or decision references, even if it is no longer in force. Undefined if it is not a
-   * version of a model that the name may mean.
+   * Returns the price version that a run or decision references, even if it is no longer in force. Returns undefined if it does not
+   * belong to a model that the name may mean.
    */
   version(orgId: string, name: string, versionId: string, at?: CalledAt): Promise<PriceInForce | undefined>;
   /** Returns all models that have a price for the org at that time, unordered. */
@@ -96,7 +95,7 @@ interface ModelVersion extends Version {
 }
 
 interface OrgVersion extends Version {
-  /** `price` is the list price; if there is none, only custom rates yield a price. */
+  /** Returns the price for the org. `price` is the list price; without one, only custom rates yield a price. */
   applyTo(price: ListedPrice | undefined): ListedPrice | undefined;
 }
 
@@ -127,7 +126,7 @@ export function createPrices(db: Database): Prices {
     return { history, names: createNameResolution(await allModelNames(db), () => history.keys()) };
   }
 
-  /** Queries the versions of the models that the name may mean only; the caches load those of all models. */
+  /** Finds a price with queries for only those models that the name may mean. The caches would load the versions of all models. */
   async function findInDatabase(orgId: string, name: string, atMs: number, at: CalledAt | undefined) {
     const exact = await pricesOf(orgId, [name]);
     const exactPrice = inForce(exact.history, exact.org, name, atMs);
@@ -159,7 +158,7 @@ export function createPrices(db: Database): Prices {
       if (listed !== undefined && own !== undefined) {
         return resolvedPrice(listed, own, name, atMs, at);
       }
-      // While the caches are bypassed, loading all prices for each decision would be expensive.
+      // The caches are not used while they are bypassed, because each decision would load all prices.
       return db.notificationsHealthy()
         ? loadPrices(orgId).then(([all, orgPrices]) => resolvedPrice(all, orgPrices, name, atMs, at))
         : findInDatabase(orgId, name, atMs, at);
@@ -194,7 +193,7 @@ export function createPrices(db: Database): Prices {
 
 const nowhere: CalledAt = {};
 
-/** A price that an operator or the org has set for exactly this name applies at every host. */
+/** Returns the price for a name. A price that an operator or the org set for exactly this name applies at every host. */
 function resolvedPrice(
   { history, names }: ModelPrices,
   org: OrgPriceHistory,
@@ -243,7 +242,7 @@ function candidatePrice(
       );
 }
 
-/** Takes the same steps as `resolvedPrice`. */
+/** Returns the price and the steps to it. The steps are those of `resolvedPrice`. */
 function explainedPrice(
   { history, names }: ModelPrices,
   org: OrgPriceHistory,
@@ -281,7 +280,7 @@ function inForce(
   return own === undefined ? price : own.applyTo(price);
 }
 
-/** Groups versions by model. The rows are ordered latest first, and so are the versions of each model. */
+/** Groups versions by model. The rows are sorted latest first, so the versions of each model are too. */
 function priceHistoryOf<Row extends { readonly model: string }, Entry>(
   rows: readonly Row[],
   entry: (row: Row) => Entry,
@@ -314,7 +313,7 @@ function orgVersion(row: OrgPriceRow): OrgVersion {
   const { id, effective_from, ended_at } = row;
   const make =
     row.discount_basis_points === null ? ownPrice(row) : reducedPrice(id, row.discount_basis_points);
-  // Caches the last result: decisions call this, nearly always with the same list price.
+  // Cached last result, because decisions nearly always pass the same list price.
   let last: { readonly of: ListedPrice | undefined; readonly is: ListedPrice | undefined } | undefined;
   return {
     id,

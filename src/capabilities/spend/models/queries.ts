@@ -7,7 +7,7 @@ import { type RateColumn, rateColumns } from './rates.ts';
 import { type ModelPriceFilters, type OrgPriceFilters, priceSorts } from './schema.ts';
 import type { Version } from './versions.ts';
 
-/** Always names `allModels`: a change of one model invalidates the prices and capabilities of all models. */
+/** The payload is always `allModels`: a change of one model invalidates the prices and capabilities of all models. */
 export const modelPricesChanged = changeChannel('model_price_changed');
 export const allModels = '';
 export const orgPricesChanged = changeChannel('org_price_changed');
@@ -19,15 +19,15 @@ interface PriceRow extends Version, PriceColumns {
 
 export interface ModelPriceRow extends PriceRow {
   readonly provider: string | null;
-  /** Null in rows of release 0.1.0: see `followsUpdates`. */
+  /** True if price updates may replace the version. Null in rows of release 0.1.0; see `followsUpdates`. */
   readonly follows_updates: boolean | null;
-  /** The price list that the rates come from; null if an operator set them. */
+  /** Price list of the rates; null if an operator set them. */
   readonly source: string | null;
 }
 
 export interface OrgPriceRow extends PriceRow {
   readonly org_id: string;
-  /** Null if the org has custom rates. */
+  /** Discount in basis points; null if the org has custom rates. */
   readonly discount_basis_points: number | null;
 }
 
@@ -44,7 +44,7 @@ const common = [
 const modelColumns = [...common, 'provider', 'follows_updates', 'source'] as const;
 const orgColumns = [...common, 'org_id', 'discount_basis_points'] as const;
 
-/** Column types of `model_prices`, to insert many rows. */
+/** Column types of `model_prices`, for bulk inserts. */
 export const modelPriceColumns = {
   id: 'text',
   model: 'text',
@@ -64,15 +64,15 @@ const latestFirst = 'ORDER BY effective_from DESC, created_at DESC, id DESC';
 const allPrices = "hashtextextended('all model prices', 0)";
 
 /**
- * Serializes writers of a model's price, so that the versions read stay valid until one is added. Writers of different models
- * wait only for a price update.
+ * Serializes writers of a model's price, so that the versions that they read stay valid. Writers of different models only wait for
+ * price updates.
  */
 export async function lockModel(tx: Queryable, model: string): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock_shared(${allPrices})`, []);
   await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`model price ${model}`]);
 }
 
-/** Locks in the order of names, which prevents deadlocks with other starts. */
+/** Locks several models, in the order of their names so that starts cannot deadlock. */
 export async function lockModels(tx: Queryable, models: readonly string[]): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock_shared(${allPrices})`, []);
   await tx.query(
@@ -82,7 +82,7 @@ export async function lockModels(tx: Queryable, models: readonly string[]): Prom
   );
 }
 
-/** Excludes all other writers of list prices. A lock for each model could exceed the lock table of PostgreSQL. */
+/** Locks out all other writers of list prices. Locks for each model could exceed the lock table of PostgreSQL. */
 export async function lockAllModels(tx: Queryable): Promise<void> {
   await tx.query(`SELECT pg_advisory_xact_lock(${allPrices})`, []);
 }
@@ -119,7 +119,7 @@ export async function versionsOfOrgModels(
   );
 }
 
-/** Returns the model of each price version. `versionIds` are those of runs and holds, so they may be `prc_…+prc_…`. */
+/** Returns the model of each price version. `versionIds` come from runs and holds, so they may be `prc_…+prc_…`. */
 export async function modelsOfVersions(
   db: Queryable,
   orgId: string,
@@ -145,7 +145,7 @@ export async function allModelVersions(db: Queryable): Promise<ModelPriceRow[]> 
   return db.query<ModelPriceRow>(`SELECT ${modelColumns.join()} FROM model_prices ${latestFirst}`, []);
 }
 
-/** Returns all models that have or had a price. */
+/** Returns all models that have a price or had one. */
 export async function namesOfModels(db: Queryable): Promise<string[]> {
   const rows = await db.query<{ model: string }>('SELECT DISTINCT model FROM model_prices', []);
   return rows.map(({ model }) => model);
@@ -201,7 +201,10 @@ export async function modelsWithOrgPrice(db: Queryable, at: Date): Promise<Set<s
   return new Set(rows.map(({ model }) => model));
 }
 
-/** The rates of a version never change, but an operator may take it over or hand it back to price updates. */
+/**
+ * Sets whether price updates may replace the version. Its rates never change, but an operator may take it over or return it to
+ * price updates.
+ */
 export async function setFollowsUpdates(tx: Queryable, priceId: string, follows: boolean): Promise<void> {
   await tx.query('UPDATE model_prices SET follows_updates = $2 WHERE id = $1', [priceId, follows]);
 }
@@ -218,7 +221,7 @@ export async function withdrawOrgPrice(tx: Queryable, orgId: string, priceId: st
   ]);
 }
 
-/** Ends all versions that have begun, also those before the version in force, and withdraws those that have not. */
+/** Ends all versions that have begun, including those before the one in force, and withdraws those that have not. */
 export async function endOrgPrices(tx: Queryable, orgId: string, model: string, now: Date): Promise<void> {
   await tx.query(
     `UPDATE org_prices SET ended_at = greatest(effective_from, $3)
@@ -227,7 +230,7 @@ export async function endOrgPrices(tx: Queryable, orgId: string, model: string, 
   );
 }
 
-/** SQL form of `shownAt`. Versions with an end are never shown, because they were removed or replaced. */
+/** SQL form of `shownAt`. Versions with an end are left out, because they were removed or replaced. */
 const shownNow = (table: string, among: string) => `p.id = (
   SELECT v.id FROM ${table} v, (SELECT ?::timestamptz AS now) AS clock
    WHERE ${among} AND v.ended_at IS NULL
@@ -289,7 +292,7 @@ export async function allModelCapabilities(db: Queryable): Promise<ModelCapabili
 export const { find: findModelCapabilities, upsert: upsertModelCapabilities } =
   tableOf<ModelCapabilitiesRow>()('model_facts', { columns: capabilityColumns, key: ['model'] });
 
-/** Inserts capabilities only for models that have none. Returns the number of rows inserted. */
+/** Inserts capabilities for models that have none. Returns the number of inserted rows. */
 export async function insertFirstCapabilities(
   tx: Queryable,
   rows: readonly object[],
@@ -306,7 +309,7 @@ export async function insertFirstCapabilities(
   return written.length;
 }
 
-/** Returns when the newest price was stored. The prices that come with a version count from the creation of the database. */
+/** Returns the time when the newest price was stored. Prices that come with a version count as stored when the database was created. */
 export async function pricesStoredAt(db: Queryable): Promise<Date | null> {
   const [row] = await db.query<{ last: Date | null }>(
     `SELECT greatest((SELECT max(created_at) FROM model_prices), (SELECT min(applied_at) FROM schema_migrations)) AS last`,

@@ -1,4 +1,4 @@
-/** Converts rates between their API form, their columns and the form that the kernel computes with. */
+/** Converts rates between the form of the API, their columns, and the form of the kernel. */
 import { formatUsd, parseUsd } from '../../../kernel/money.ts';
 import type { Rates } from '../../../kernel/prices.ts';
 
@@ -22,10 +22,10 @@ export const rateFields: readonly RateField[] = rateNames.map(([, , field]) => f
 
 export type RateColumns = { readonly [Column in RateColumn]: bigint | null };
 export type RateView = { [Field in RateField]: string | null };
-/** Rates of a validated body. A rate that is left out or null does not exist. */
+/** Rates in a validated body. A rate that is left out or null does not exist. */
 export type RateRequest = { readonly [Field in RateField]?: string | null };
 
-/** Rates, or a factor of all rates, that apply to runs that meet all of the stated conditions. */
+/** Rates, or a factor for all rates, for runs that meet all stated conditions. */
 export interface ModifierRequest extends SomeRates {
   readonly tier?: string;
   readonly above_input_tokens?: number;
@@ -36,7 +36,7 @@ export interface ModifierRequest extends SomeRates {
 
 export type SomeRates = { readonly [Field in RateField]?: string };
 
-/** A price as in the body of a request, without its start. */
+/** A price in the form of a request body, without its start. */
 export interface PriceRequest extends RateRequest {
   readonly modifiers?: readonly ModifierRequest[] | null;
   /** US dollars per unit, by name. */
@@ -54,13 +54,13 @@ export function sameRates(one: RateColumns, other: RateColumns): boolean {
   return rateColumns.every((column) => one[column] === other[column]);
 }
 
-/** Must only be called for rows with rates: those of models, and those of orgs without a discount. */
+/** Returns the rates of a row. Must only be called for rows with rates: those of models, and those of orgs without a discount. */
 export function ratesOf(row: RateColumns): Rates {
   const entries = rateNames.map(([rate, column]) => [rate, row[column]]);
   return Object.fromEntries(entries) as unknown as Rates;
 }
 
-/** Returns the rates that the request has, and only these. */
+/** Returns only the rates that the request contains. */
 export function someRatesOf(request: RateRequest): Partial<Rates> {
   const entries = rateNames.flatMap(([rate, , field]) => {
     const nanos = parseUsd(request[field] ?? '');

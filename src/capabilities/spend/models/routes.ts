@@ -42,9 +42,9 @@ export interface ModelDependencies {
   readonly capabilities: ModelCapabilitiesCache;
   /** Returns the latency of the org's runs by model. */
   latenciesOf(orgId: string): Promise<ReadonlyMap<string, Latency>>;
-  /** Returns the policy of the org on models without a price. */
+  /** Returns the org's policy for models without a price. */
   unpricedPolicy(orgId: string): UnpricedPolicy | Promise<UnpricedPolicy>;
-  /** Supersedes a change of the model's list price that waits for an operator. Returns the changes to record. */
+  /** Supersedes a pending change of the model's list price. Returns the changes to record. */
   supersedePending(tx: Transaction, model: string, now: Date): Promise<readonly Change[]>;
 }
 
@@ -246,7 +246,7 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
   ];
 }
 
-/** Builds the view of a price with its versions. Throws `not_found` if none is in force or scheduled. */
+/** Returns the view of a price with its versions. Throws `not_found` if no version is in force or scheduled. */
 function withVersions<Row extends Version, View extends object>(
   versions: readonly Row[],
   now: Date,

@@ -43,7 +43,7 @@ const effectiveFrom = Type.Optional(
   }),
 );
 
-/** A region or a capability: short and lower-case, so that there is only one spelling. */
+/** Schema of a region or a capability: short and lower-case, so that there is only one spelling. */
 export const word = (examples: string[]) => Type.String({ ...serviceWord, examples });
 export const capabilityWords = ['json', 'tools', 'vision'];
 export const regionWords = ['eu', 'us'];
@@ -100,7 +100,7 @@ export const PutModelPrice = closed({
       description: 'True: price updates may replace this price. Default: false, the price is kept.',
     }),
   ),
-  // An omitted field stays unchanged; null means unknown.
+  // A field that is left out stays unchanged; null means unknown.
   context_tokens: Type.Optional(capabilityFields.context_tokens),
   max_output_tokens: Type.Optional(capabilityFields.max_output_tokens),
   regions: Type.Optional(capabilityFields.regions),
@@ -177,14 +177,14 @@ export const OrgPriceVersion = closed({
 });
 export type OrgPriceVersion = Static<typeof OrgPriceVersion>;
 
-/** A price with the capabilities and other names of its model. */
+/** A price, with the capabilities and further names of its model. */
 export const PricedModel = closed({
   ...ModelPriceVersion.properties,
   ...capabilityFields,
   ...ModelNamesView.properties,
 });
 
-/** The version in force, or the next version if none is in force, with the latest versions. */
+/** The version in force, or the next one if none is in force, and the latest versions. */
 export const ModelPriceView = closed({
   ...PricedModel.properties,
   versions: Type.Array(ModelPriceVersion, { description: 'The latest 100, latest start first.' }),

@@ -23,11 +23,11 @@ import type { PriceRequest } from './rates.ts';
 
 interface PricedModel extends CatalogModel {
   readonly price: PriceRequest;
-  /** The price list, with its date. */
+  /** Name of the price list, with its date. */
   readonly listed: string;
 }
 
-/** Safe for concurrent starts of several processes. Returns the number of prices inserted. */
+/** Inserts missing models. Several processes may start concurrently. Returns the number of inserted prices. */
 export async function seedModels(db: Database, now: Date, catalog: Catalog = readCatalog()): Promise<number> {
   const models = catalog.models.flatMap((one): PricedModel[] => {
     const price = priceOf(one);
@@ -53,7 +53,7 @@ async function insertMissingPrices(tx: Transaction, models: readonly PricedModel
     tx,
     missing.map(({ model }) => model),
   );
-  // Another process may have inserted some before this one had the locks.
+  // Checked again, because another process may have inserted some prices before this one got the locks.
   const rows = (await withoutPrice(tx, missing)).map(rowOf);
   await insertEach(tx, 'model_prices', modelPriceColumns, rows, (row) => row);
   return rows.length;

@@ -1,9 +1,9 @@
-/** Selects the version of a price that is in force at an instant. Lists use an SQL form, `shownNow` (queries.ts). */
+/** Selects the version of a price that is in force at a time. Lists use the SQL form `shownNow` (queries.ts). */
 
 export interface Version {
   readonly id: string;
   readonly effective_from: Date;
-  /** A version that ends at or before its start is never in force. */
+  /** End of the version. A version that ends at or before its start is never in force. */
   readonly ended_at: Date | null;
 }
 

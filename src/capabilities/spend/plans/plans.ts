@@ -1,4 +1,4 @@
-/** Plans: monthly allowances of an org. Assigning a plan writes the limits that the ledger enforces. */
+/** Plans: monthly allowances of an org. Assigning a plan creates the limits that the ledger enforces. */
 import { apiError, invalidField } from '../../../contract/api-error.ts';
 import { endOnlyLimit, lockOrgLimits, putOnlyLimit } from '../../../ledger/limits/limit-changes.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
@@ -14,7 +14,7 @@ import {
 } from './queries.ts';
 import type { CreatePlan, OrgPlanView, PlanView } from './schema.ts';
 
-/** Percentages of a plan at which an event is sent. */
+/** Percentages of a plan at which an event is emitted. */
 const planThresholds: readonly number[] = [80, 100];
 
 export function viewPlan(plan: PlanRow): PlanView {
@@ -63,7 +63,7 @@ export interface OrgPlanChange {
   readonly after: OrgPlanView;
 }
 
-/** `planId` null removes the plan. */
+/** Assigns a plan; a `planId` of null removes it. */
 export async function assignPlan(
   tx: Transaction,
   ids: Ids,
@@ -93,7 +93,7 @@ interface Entitlement {
   readonly capacity: bigint | null | undefined;
 }
 
-/** An existing limit keeps its id, and so this month's usage. */
+/** Stores the limit of a plan. An existing limit keeps its id, and with it this month's usage. */
 async function putEntitlement(
   tx: Transaction,
   ids: Ids,

@@ -6,7 +6,7 @@ import { type PlanFilters, planSorts } from './schema.ts';
 export interface PlanRow {
   readonly id: string;
   readonly name: string;
-  /** Null if the number of runs is not limited. */
+  /** Maximum number of runs per month; null: unlimited. */
   readonly monthly_runs: bigint | null;
   readonly monthly_tokens: bigint | null;
   readonly overage_policy: 'block' | 'allow';
@@ -18,7 +18,7 @@ const columns = 'id, name, monthly_runs, monthly_tokens, overage_policy, created
 const plans = tableOf<PlanRow>()('plans', { columns, key: ['id'] });
 export const { find: findPlan } = plans;
 
-/** Returns false if the name is taken. */
+/** Inserts a plan. Returns false if its name is taken. */
 export async function insertPlan(tx: Queryable, plan: PlanRow): Promise<boolean> {
   const inserted = await tx.query(
     `INSERT INTO plans (${columns}) VALUES (${plans.placeholders}) ON CONFLICT (name) DO NOTHING RETURNING 1 AS one`,

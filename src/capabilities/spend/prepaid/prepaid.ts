@@ -1,6 +1,6 @@
 /**
- * The prepaid balance of an org: the sum of its top-ups is the capacity of a limit that never resets. The limit keeps
- * its id permanently, even while it is disabled, because spend is counted under that id.
+ * The prepaid balance of an org. The sum of its top-ups is the capacity of a limit that never resets. The limit keeps its id
+ * permanently, even while it is disabled, because spend is counted under that id.
  */
 import { invalidField } from '../../../contract/api-error.ts';
 import { formatUsd, maxNanos } from '../../../kernel/money.ts';
@@ -78,7 +78,7 @@ export async function topUp(
   return row;
 }
 
-/** Returns the existing limit, or creates it. */
+/** Returns the limit of the balance; creates it if there is none. */
 async function balanceLimit(tx: Transaction, ids: Ids, now: Date, orgId: string): Promise<LimitRow> {
   const known = await lockLimitEvenEnded(tx, orgId, 'prepaid');
   if (known !== undefined) {

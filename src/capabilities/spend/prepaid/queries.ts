@@ -4,7 +4,7 @@ import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type TopUpFilters, topUpSorts } from './schema.ts';
 
 export interface AccountRow {
-  /** Id of the limit, even while it is disabled; null if there has never been one. */
+  /** Id of the limit, even while it is disabled; null if there never was one. */
   readonly limit_id: string | null;
   readonly enabled: boolean;
   readonly topped_up_nanos: bigint;

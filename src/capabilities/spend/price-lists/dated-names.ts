@@ -1,9 +1,12 @@
-/** Makes dated names aliases of their undated ones, so that prices of an undated name apply to all of its releases. */
+/** Turns dated names into aliases of undated ones, so that the price of an undated name applies to all of its releases. */
 import { withoutDateSuffix } from '../../../kernel/model-names.ts';
 import type { CatalogModel } from '../models/index.ts';
 import { clean } from './fields.ts';
 
-/** A dated name becomes an alias if its prices are those of the undated one. `others` has further aliases by model. */
+/**
+ * Returns the models with aliases. A dated name becomes an alias if it has the same prices as the undated one. `others` has further
+ * aliases by model.
+ */
 export function withAliases(
   all: readonly CatalogModel[],
   others: Readonly<Record<string, readonly string[]>> = {},
@@ -25,7 +28,10 @@ export function withAliases(
   });
 }
 
-/** Tiers and units besides tokens are left out: the lists have them for some names only. */
+/**
+ * Returns the prices of an entry in comparable form. Tiers, and units besides tokens, are left out, because the lists have them for
+ * some names only.
+ */
 function pricesOf({ provider, rates, long_context = [], units = {} }: CatalogModel): string {
   const sorted = (value: object) => Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   const brackets = long_context.map(({ tiers: _, ...above }) => sorted(above));

@@ -1,4 +1,4 @@
-/** Reads fields of a price list's entry, and collects those that are not what the format promises. */
+/** Reads the fields of a price list entry, and collects values that do not fit the format. */
 import { isCalendarDate } from '../../../kernel/calendar-date.ts';
 
 export interface FieldProblem {
@@ -9,12 +9,12 @@ export interface FieldProblem {
 }
 
 export interface FieldReader {
-  /** Returns a number of US dollars, times `factor`, as a decimal; undefined if the field is absent. */
+  /** Returns an amount in US dollars, times `factor`, as a decimal; undefined if the field is absent. */
   usd(field: string, factor?: number): string | undefined;
-  /** Returns a positive integer; undefined for anything else, since some lists write words here. */
+  /** Returns a positive integer; undefined for any other value, because some lists have words here. */
   count(field: string): number | undefined;
   text(field: string): string | undefined;
-  /** Returns a date as `YYYY-MM-DD`; undefined for anything else. */
+  /** Returns a date as `YYYY-MM-DD`; undefined for any other value. */
   date(field: string): string | undefined;
   flag(field: string): boolean;
   /** Returns a nested object; empty if the field is absent. */
@@ -28,7 +28,7 @@ export interface FieldReader {
   names(): readonly string[];
 }
 
-/** Amounts of money stay far below the largest that can be stored. */
+/** Maximum amount. It is far below the largest amount that can be stored. */
 const amountMax = 1_000_000;
 
 export function readerOf(entry: string, value: unknown, problems: FieldProblem[], prefix = ''): FieldReader {
@@ -91,14 +91,17 @@ export function isRecordValue(value: unknown): value is Readonly<Record<string, 
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 
-/** Products such as 1.25e-7 × 1e6 are inexact in binary; prices have far fewer than nine decimals. */
+/**
+ * Returns an amount with at most nine decimals. Products such as 1.25e-7 × 1e6 are inexact in binary, but prices have far fewer
+ * decimals.
+ */
 function decimal(amount: number): string {
   const [whole, fraction = ''] = amount.toFixed(9).split('.');
   const digits = fraction.replace(/0+$/, '');
   return digits === '' ? (whole as string) : `${whole}.${digits}`;
 }
 
-/** Removes undefined, empty lists and empty objects. */
+/** Returns the object without undefined values, empty lists and empty objects. */
 export function clean<Value extends object>(value: Value): Value {
   const entries = Object.entries(value).filter(
     ([, part]) =>

@@ -47,13 +47,13 @@ const tokenRates: readonly (readonly [string, keyof CatalogRates])[] = [
 const perMillion = 1e6;
 const tiers = { batch: '_batches', flex: '_flex', priority: '_priority', ultrafast: '_ultrafast' } as const;
 
-/** Charged in addition to tokens. */
+/** Units that are charged in addition to tokens. */
 const addedUnits = {
   page: ['ocr_cost_per_page'],
   annotated_page: ['annotation_cost_per_page'],
   maps_query: ['google_maps_grounding_cost_per_query'],
 } as const;
-/** Charged instead of tokens: a model that has rates per token too is charged by these. */
+/** Units that are charged instead of tokens. A model that also has token rates is charged by these. */
 const insteadOfTokens = {
   second: [
     'input_cost_per_second',
@@ -81,7 +81,7 @@ const abilityOfMode: Readonly<Record<string, string>> = {
   image_generation: 'images',
 };
 
-/** Returns the models of these providers. Those of the provider's own API come before those of other clouds with the same name. */
+/** Returns the models of these providers. If names are equal, models of a provider's own API take precedence over those of other clouds. */
 export function litellmModels(
   list: Readonly<Record<string, unknown>>,
   asOf: string,
@@ -102,8 +102,8 @@ export function litellmModels(
 }
 
 /**
- * Skips searches and names that contain a size or quality of images. Also experiments that are free for now: a price of zero
- * would let their runs pass every budget later.
+ * Converts an entry. Skips searches, and names that contain a size or quality of images. Also skips experiments that are free for
+ * now: with a price of zero, their runs would later pass every budget.
  */
 function litellmModel(
   key: string,
@@ -160,7 +160,7 @@ function litellmModel(
     long_context: longContext,
     regions,
     units: clean({
-      // The list distinguishes sizes of the context, but all of them cost the same.
+      // The list has several context sizes, but all of them cost the same.
       web_search: entry.nested('search_context_cost_per_query').usd('search_context_size_medium'),
       ...unitsOf(entry, addedUnits),
       ...(!isByToken && unitsOf(entry, insteadOfTokens)),
@@ -178,8 +178,8 @@ function ratesOf(entry: FieldReader, mode: string, suffix: string): CatalogRates
     rates[rate] = entry.usd(`${field}${suffix}`, perMillion);
   }
   if (mode === 'image_generation' && entry.has('output_cost_per_image_token')) {
-    // Generated images are billed as output tokens, and are nearly all of the output. The list has no rate of images in batches
-    // for most models: they cost half, like text.
+    // Generated images are billed as output tokens and are nearly all of the output. For most models the list has no batch rate of
+    // images; they cost half in batches, like text.
     rates.output_usd_per_million =
       entry.usd(`output_cost_per_image_token${suffix}`, perMillion) ??
       (suffix === tiers.batch ? entry.usd('output_cost_per_image_token', perMillion / 2) : undefined);
@@ -195,7 +195,7 @@ function tiersOf(entry: FieldReader, mode: string, suffix: string): Record<strin
   return clean(Object.fromEntries(found));
 }
 
-/** Returns factors of all rates by region, and that of Anthropic's fast mode as `fast`. */
+/** Returns the factors for all rates by region. The factor of Anthropic's fast mode has the name `fast`. */
 function multipliersOf(entry: FieldReader): Record<string, string> {
   const specific = entry.nested('provider_specific_entry');
   const regional = entry.names().flatMap((field) => {

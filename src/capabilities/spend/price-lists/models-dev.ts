@@ -11,7 +11,7 @@ const tokenRates: readonly (readonly [string, keyof CatalogRates])[] = [
   ['input_audio', 'audio_input_usd_per_million'],
   ['output_audio', 'audio_output_usd_per_million'],
 ];
-/** The older form of the one threshold that the list has. */
+/** Older form of the only threshold in the list. */
 const olderThreshold = { field: 'context_over_200k', tokens: 200_000 } as const;
 
 export function modelsDevModels(
@@ -56,7 +56,7 @@ function modelsDevModel(
   }
   const limit = entry.nested('limit');
   return clean({
-    // Other providers serve the same models at other prices.
+    // A prefix distinguishes other providers, which serve the same models at other prices.
     model: ownProviders.includes(provider) ? id : `${provider}/${id}`,
     provider,
     source: 'models.dev',
@@ -74,7 +74,7 @@ function ratesOf(cost: FieldReader): CatalogRates {
   return clean(Object.fromEntries(tokenRates.map(([field, rate]) => [rate, cost.usd(field)])));
 }
 
-/** Returns undefined for tiers that depend on something else than the size of the context. */
+/** Returns the brackets of long contexts. Returns undefined if tiers depend on anything but the context size. */
 function longContextOf(cost: FieldReader): CatalogModel['long_context'] | undefined {
   const tiers = cost.list('tiers');
   if (tiers.length === 0) {

@@ -11,7 +11,7 @@ export const priceListFormats = ['purser', 'litellm', 'models.dev'] as const;
 export type PriceListFormat = (typeof priceListFormats)[number];
 
 export interface PriceListOptions {
-  /** By default the format is detected. */
+  /** Format of the list. Default: it is detected. */
   readonly format?: PriceListFormat | undefined;
   /** The date of the figures, `YYYY-MM-DD`: other lists than the catalog have none. */
   readonly asOf: string;
@@ -23,11 +23,11 @@ export interface PriceList {
   readonly format: PriceListFormat;
   readonly catalog: Catalog;
   readonly skipped: Imported['skipped'];
-  /** The format does not know every kind of rate, so that a missing rate may still be charged. */
+  /** True if the format lacks some kinds of rates. A missing rate may then still be charged. */
   readonly isPartial: boolean;
 }
 
-/** A list that cannot be imported. The message names the entries and fields that are wrong. */
+/** The list cannot be imported. The message lists the invalid entries and fields. */
 export class InvalidPriceList extends Error {}
 
 const importers = {
@@ -43,7 +43,7 @@ const importers = {
   },
 } as const;
 
-/** Number of problems that a message lists. */
+/** Maximum number of problems in a message. */
 const problemsMax = 20;
 
 export function readPriceList(text: string, options: PriceListOptions): PriceList {

@@ -1,4 +1,4 @@
-/** The part of a price list that is imported, and the reasons why other entries are not. */
+/** Selects the imported part of a price list, with the reasons why other entries are skipped. */
 import type { CatalogModel } from '../models/index.ts';
 
 export const skipReasons = {
@@ -38,7 +38,7 @@ export interface Imported {
   readonly skipped: Readonly<Partial<Record<SkipReason, number>>>;
 }
 
-/** Collects models; of two with the same name, the first is kept. */
+/** Collects models. If two have the same name, the first is kept. */
 export function createImport() {
   const models = new Map<string, CatalogModel>();
   const skipped: Partial<Record<SkipReason, number>> = {};

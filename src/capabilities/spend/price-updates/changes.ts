@@ -1,4 +1,4 @@
-/** Price changes that wait for an operator: proposed by updates, then approved, rejected or superseded. */
+/** Price changes that wait for an operator. Updates propose them; then they are approved, rejected or superseded. */
 import { apiError, found } from '../../../contract/api-error.ts';
 import { canonicalJson } from '../../../platform/canonical-json.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
@@ -47,21 +47,21 @@ export function viewPriceChange(row: PriceChangeRow): PriceChangeView {
   };
 }
 
-/** True if the row proposes the price of the entry, and was compared with this version. */
+/** Returns true if the row proposes the price of this entry and was compared with this version. */
 export function proposes(row: PriceChangeRow, { price }: ListEntry, current: ModelPriceRow): boolean {
   return row.current_version === current.id && canonicalJson(row.price) === canonicalJson(price);
 }
 
 export interface ProposedChanges {
-  /** Pending changes by model, new and old. */
+  /** Pending changes by model, including earlier ones. */
   readonly pending: ReadonlyMap<string, PriceChangeRow>;
   readonly created: readonly PriceChangeRow[];
   readonly superseded: readonly PriceChangeRow[];
 }
 
 /**
- * Stores the changes of an update that must wait, and supersedes older ones of the same models. A change that is already pending
- * stays as it is, so that the same list every day proposes it once.
+ * Stores the changes of an update that must wait, and supersedes older ones of the same models. A change that is already pending is
+ * kept, so that the same list every day proposes it once.
  */
 export async function proposeChanges(
   tx: Transaction,
@@ -124,7 +124,7 @@ function newChange(
   };
 }
 
-/** Supersedes the pending change of a model whose price an operator sets. Returns the changes to record. */
+/** Supersedes the pending change of a model when an operator sets its price. Returns the changes to record. */
 export async function supersedeForOperator(tx: Transaction, model: string, now: Date): Promise<Change[]> {
   const pending = await pendingChanges(tx, [model]);
   return (
@@ -136,7 +136,7 @@ export async function supersedeForOperator(tx: Transaction, model: string, now: 
   ).map((row) => decidedChange(row));
 }
 
-/** An audit entry of a change that is no longer pending. */
+/** Returns the audit change for a price change that is no longer pending. */
 export function decidedChange(row: PriceChangeRow): Change {
   const after = viewPriceChange(row);
   const before = {
@@ -157,8 +157,8 @@ export interface Deciding {
 }
 
 /**
- * Creates the version, now or at the change's start if that is later. Throws `conflict` if the price in force is no longer the
- * one that the change was compared with.
+ * Creates the version, starting now or at the change's start if that is later. Throws `conflict` if the price in force has changed
+ * since the comparison.
  */
 export async function approveChange(
   tx: Transaction,
@@ -208,7 +208,7 @@ export async function requirePriceChange(db: Queryable, changeId: string): Promi
   return found(await findPriceChange(db, changeId));
 }
 
-/** Locks the model first, as updates and operators do, so that no two of them wait for each other. */
+/** Locks a pending change. Locks the model first, in the same order as updates and operators, to prevent deadlocks. */
 async function lockPending(tx: Transaction, changeId: string): Promise<PriceChangeRow> {
   const { model } = await requirePriceChange(tx, changeId);
   await lockModel(tx, model);

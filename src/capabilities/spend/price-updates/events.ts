@@ -1,4 +1,4 @@
-/** The event about price changes that wait for an operator. */
+/** The event for price changes that wait for an operator. */
 import type { EventType } from '../../../contract/events.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -11,10 +11,10 @@ export interface EventDependencies {
   subscribersOf(tx: Queryable, type: EventType): Promise<readonly string[]>;
 }
 
-/** Number of changes that an event lists: it is stored once per subscribed organization. */
+/** Maximum number of changes listed in an event, because it is stored once per subscribed organization. */
 const listedMax = 20;
 
-/** List prices belong to no organization, so each organization that subscribed to the event gets it, once per update. */
+/** Emits the event to each subscribed organization once per update, because list prices belong to no organization. */
 export async function announcePending(
   tx: Queryable,
   { ids, subscribersOf }: EventDependencies,

@@ -1,4 +1,4 @@
-/** The number of price changes that wait for an operator. */
+/** Metric of the price changes that wait for an operator. */
 import { Gauge, type Registry } from 'prom-client';
 import type { Database } from '../../../platform/db/database.ts';
 import { countPendingChanges } from './queries.ts';
@@ -10,7 +10,7 @@ export function registerPriceMetrics(registry: Registry, db: Database): void {
     help: 'Changes of model prices that wait for an operator.',
     registers: [registry],
     async collect() {
-      // The previous value is kept: the scrape must not fail, and database problems are reported elsewhere.
+      // Keeps the previous value, because the scrape must not fail, and database problems are reported elsewhere.
       last = await countPendingChanges(db).catch(() => last);
       this.set(last);
     },

@@ -1,4 +1,4 @@
-/** Decides what an update does with each model. Pure: the caller applies the plan. */
+/** Decides how an update treats each model. Pure: the caller applies the plan. */
 import {
   followsUpdates,
   hasRoom,
@@ -19,7 +19,7 @@ import {
 export interface ListEntry {
   readonly model: string;
   readonly provider: string;
-  /** Undefined if prices cannot express how the model is billed. */
+  /** The price; undefined if prices cannot express the billing of the model. */
   readonly price: PriceRequest | undefined;
   readonly source: string;
 }
@@ -41,23 +41,23 @@ export interface PlannedModel {
   readonly entry: ListEntry;
   readonly status: PlannedStatus;
   readonly reason: PlannedReason | null;
-  /** The version in force before; if the name stands for another model, the version of that model. */
+  /** The version in force before. If the name means another model, it is the version of that model. */
   readonly current: ModelPriceRow | undefined;
   readonly rates: readonly RateDifference[];
 }
 
 export interface PriceUpdateOptions {
-  /** Rates that the list does not have are kept. */
+  /** True to keep rates that the list does not have. */
   readonly keepsMissingRates: boolean;
-  /** Large changes are applied instead of waiting. */
+  /** True to apply large changes instead of leaving them to an operator. */
   readonly appliesLargeChanges: boolean;
-  /** Returns true if an operator rejected this price of the model while the same version was in force. */
+  /** Returns true if an operator rejected this price while the same version was in force. */
   wasRejected(entry: ListEntry, current: ModelPriceRow): boolean;
 }
 
 /**
- * Plans all entries. Those without a price of their own are planned last, because they follow the model that their name stands
- * for: they need a price of their own if the list moves only that model.
+ * Plans all entries. Entries without their own price are planned last, because they follow the model that their name means. They
+ * need their own price if the list changes only that model.
  */
 export function planUpdate(
   entries: readonly ListEntry[],
@@ -110,14 +110,14 @@ function planModel(
   if (current !== undefined && !followsUpdates(current)) {
     return plan('kept', own === undefined ? 'name_of_operator_price' : 'operator_price', rates);
   }
-  // A price of its own would take the name away from the organization's price of the other model.
+  // Its own price would replace the organization's price of the other model for this name.
   if (current !== undefined && own === undefined && prices.hasOrgPrice(current.model)) {
     return plan('kept', 'name_of_operator_price', rates);
   }
   if (!hasRoom(prices, entry.model)) {
     return plan('skipped', 'too_many_versions', rates);
   }
-  // Without a difference, the name keeps the price that the other model had.
+  // Without a difference, the name keeps the previous price of the other model.
   if (current === undefined || rates.length === 0) {
     return plan('added', null, rates);
   }
@@ -129,7 +129,7 @@ function planModel(
   return plan('changed', null, rates);
 }
 
-/** A stored price in the form that entries are compared in. */
+/** Returns a stored price in the form in which prices are compared. */
 export function formOf(row: ModelPriceRow): PriceForm {
   return viewPriceColumns(row);
 }
@@ -141,8 +141,8 @@ function withMissingRates(entry: ListEntry, current: ModelPriceRow | undefined):
 }
 
 /**
- * Returns the entries of a list with an entry for each alias that has, or stands for, a price of its own: it would otherwise
- * keep an old price. The other aliases follow their model.
+ * Returns the entries of a list, plus one for each alias that has its own price or means a model that does. Otherwise such an alias
+ * would keep an old price. All other aliases follow their model.
  */
 export function withPricedAliases(
   entries: readonly (ListEntry & { readonly aliases?: readonly string[] })[],

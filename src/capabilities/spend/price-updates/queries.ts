@@ -10,11 +10,11 @@ export interface PriceChangeRow {
   readonly provider: string | null;
   readonly status: ChangeStatus;
   readonly price: PriceRequest;
-  /** The price in force when the change was proposed, its version, and its model. */
+  /** The price in force at the proposal, its version and its model. */
   readonly current_price: PriceForm;
   readonly current_version: string;
   readonly current_model: string;
-  /** Null: the time of the approval. */
+  /** Start of the new price; null: the time of the approval. */
   readonly effective_from: Date | null;
   readonly source: string;
   readonly created_at: Date;
@@ -81,7 +81,7 @@ export async function lastRejectedChanges(
   );
 }
 
-/** Sets pending changes aside, because the price was changed in another way or a newer update has another price. */
+/** Supersedes pending changes, because the price was changed in another way or a newer update has another price. */
 export async function supersedeChanges(
   tx: Queryable,
   changeIds: readonly string[],

@@ -1,25 +1,23 @@
-/**
- * Compares two prices field by field, whatever fields they have: flat rates, units and lists of modifiers. Pure functions.
- */
+/** Compares two prices field by field, with any fields: flat rates, units and lists of modifiers. Pure functions. */
 import { parseUsd } from '../../../kernel/money.ts';
 
-/** A price as the API shows or takes it. */
+/** A price in the form of the API. */
 export type PriceForm = Readonly<Record<string, unknown>>;
 
 export interface RateDifference {
   /** Path of the rate, such as `input_usd_per_million` or `modifiers[tier=batch].output_usd_per_million`. */
   readonly rate: string;
-  /** Null: there is no such rate. */
+  /** Amount before and after; null: there is no such rate. */
   readonly before: string | null;
   readonly after: string | null;
-  /** Change of what is charged, rounded to a tenth of a percent. Null: from zero, or nothing to compare with. */
+  /** Change of the charged amount, rounded to a tenth of a percent. Null if the amount was zero or has no counterpart. */
   readonly change_percent: number | null;
 }
 
-/** A change of more than this waits for an operator. */
+/** Percentage above which a change waits for an operator. */
 export const largeChangePercent = 50;
 
-/** The rate that applies if a price lacks another one. A missing rate without an entry here is free. */
+/** The rate that replaces a missing one. A missing rate without an entry is free. */
 const chargedAs: Readonly<Record<string, string>> = {
   cached_input_usd_per_million: 'input_usd_per_million',
   cache_write_usd_per_million: 'input_usd_per_million',
@@ -30,7 +28,7 @@ const chargedAs: Readonly<Record<string, string>> = {
 
 export interface PriceDifference {
   readonly rates: readonly RateDifference[];
-  /** True if what is charged for a rate changes by more than `largeChangePercent`, or from or to zero. */
+  /** True if the charged amount changes by more than `largeChangePercent`, or from or to zero. */
   readonly isLarge: boolean;
 }
 
@@ -61,9 +59,8 @@ export function differenceBetween(before: PriceForm, after: PriceForm): PriceDif
 }
 
 /**
- * True for a new unit, which had no price, and for the first modifiers of a price: they are rates that were not known. A further
- * modifier is compared with the flat rate, which was charged before. Otherwise a list that moves a threshold would change costs
- * without limit.
+ * Returns true for a new unit and for the first modifiers of a price, because they had no price before. Further modifiers are
+ * compared with the flat rate that was charged before. Otherwise a list that moves a threshold could change costs without limit.
  */
 function hasNoCounterpart(rate: string, hadModifiers: boolean): boolean {
   return isOfUnit(rate) || (isOfModifier(rate) && !hadModifiers);
@@ -78,7 +75,7 @@ function percentOf(from: bigint, to: bigint): number | null {
   return from === 0n ? null : Number(((to - from) * 1_000n) / from) / 10;
 }
 
-/** Returns the amount charged for a rate: its own, that of the rate that applies instead, or that of the flat price. */
+/** Returns the amount charged for a rate: its own, that of its replacement, or that of the flat price. */
 function charged(amounts: ReadonlyMap<string, string>, rate: string): bigint {
   const own = amounts.get(rate);
   if (own !== undefined) {
@@ -131,7 +128,7 @@ function amountsOf(price: PriceForm): Map<string, string> {
   return amounts;
 }
 
-/** An item of a list, such as a modifier, is identified by its fields that are not amounts, such as the tier. */
+/** Returns the fields that identify a list item, such as a modifier: those that are not amounts, such as the tier. */
 function conditionsOf(item: object): string {
   return Object.entries(item)
     .filter((field) => field[1] !== null && field[1] !== undefined && !isAmount(field))
@@ -144,7 +141,7 @@ function isAmount([field]: readonly [string, unknown]): boolean {
   return /usd|multiplier/.test(field);
 }
 
-/** Returns the price with the terms of `other` that it lacks: rates, units, and items of lists with other conditions. */
+/** Returns the price with missing terms from `other`: rates, units, and list items with other conditions. */
 export function withMissingTerms(price: PriceForm, other: PriceForm): PriceForm {
   const merged: Record<string, unknown> = { ...other };
   for (const [field, value] of Object.entries(price)) {
@@ -166,8 +163,9 @@ export function withMissingTerms(price: PriceForm, other: PriceForm): PriceForm 
 }
 
 /**
- * Later items win over earlier ones, so those of `others` keep their order. A new one comes before the first that is more
- * specific: the rates of a higher threshold must win over those of a lower one, and factors over rates.
+ * Returns the items with missing ones from `others`. Later items win over earlier ones, so `others` keeps its order. A new item is
+ * inserted before the first more specific one: rates of a higher threshold must win over those of a lower one, and factors over
+ * rates.
  */
 function withMissingItems(items: readonly Modifier[], others: readonly Modifier[]): Modifier[] {
   const kindOf = (item: Modifier) => `${conditionsOf(item)} ${'multiplier' in item}`;

@@ -1,4 +1,4 @@
-/** Applies a price list: new versions of prices that may change, and pending changes for those that move too far. */
+/** Applies a price list: new versions of prices that may change, and pending changes for those that change too much. */
 import { invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
@@ -30,7 +30,7 @@ export interface UpdateDependencies extends EventDependencies {
   readonly ids: Ids;
 }
 
-/** Everything is done in the caller's transaction: an interrupted update changes nothing, and a repeated one finds nothing to do. */
+/** Applies an update in the caller's transaction, so that an interrupted update changes nothing. A repeated one finds nothing to do. */
 export async function updatePrices(
   tx: Transaction,
   deps: UpdateDependencies,
@@ -65,7 +65,7 @@ export async function updatePrices(
   };
 }
 
-/** Checks what the schema cannot express. */
+/** Checks rules that the schema cannot express. */
 function checkCatalog({ models, sources }: Catalog): void {
   const fieldErrors: FieldError[] = [];
   const seen = new Set<string>();
@@ -138,11 +138,11 @@ function newPrice({ status, entry, current }: PlannedModel) {
   if ((status !== 'added' && status !== 'changed') || price === undefined) {
     return [];
   }
-  // The provider is shown only; an operator may have written it differently.
+  // Keeps the stored provider. It is only displayed, and an operator may have written it differently.
   return [{ model, provider: current?.provider ?? entry.provider, price, source }];
 }
 
-/** Returns the names and capabilities of the list that are new. A name that finds a price already keeps it. */
+/** Returns the names and capabilities in the list that are new. A name that already has a price keeps it. */
 function newNames(
   { models }: Catalog,
   prices: ListPrices,

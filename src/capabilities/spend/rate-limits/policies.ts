@@ -27,7 +27,10 @@ export function viewPolicy(row: LimitRow): RatePolicyView {
   };
 }
 
-/** Policies with the same identity are the same limit: its id and, unless its window changes, its counters stay. */
+/**
+ * Returns the identity of a policy. Policies with the same identity are the same limit, so its id is kept, and its counters too
+ * unless its window changes.
+ */
 export function policyIdentity({
   name,
   kind,
@@ -65,7 +68,7 @@ function amountOf(given: string | number): bigint {
   return typeof given === 'string' ? nanosOf(given) : BigInt(given);
 }
 
-/** Checks the rules that the schema cannot express. Throws all field errors together. */
+/** Checks rules that the schema cannot express. Throws all field errors together. */
 export function checkPolicies(policies: readonly PutPolicy[]): void {
   const names = new Set<string>();
   const fieldErrors = policies.flatMap((policy, index) => {
@@ -111,14 +114,14 @@ function fieldErrorsOf(policy: PutPolicy): PolicyFieldError[] {
         'Only allowed for kind `rate` and unit `requests`.',
       ]);
     } else if (match.model !== undefined || match.customer_id !== undefined) {
-      // Route classes are checked before the body, which contains model and customer, is read.
+      // Route classes are checked before the body, which contains the model and the customer, is read.
       fieldErrors.push(['match.route_class', 'invalid_value', 'Can only be combined with `key_id`.']);
     }
   }
   return fieldErrors;
 }
 
-/** Requests in flight have neither a window nor a burst, and their limit is checked before their model is known. */
+/** Returns the errors of a limit on requests in flight. It has no window and no burst, and is checked before the model is known. */
 function concurrencyErrors({ match = {}, kind, burst, window_seconds = 0 }: PutPolicy): PolicyFieldError[] {
   const fieldErrors: PolicyFieldError[] = [];
   const reject = (field: string, message: string) => fieldErrors.push([field, 'invalid_value', message]);

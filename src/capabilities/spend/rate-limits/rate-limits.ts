@@ -19,7 +19,7 @@ import { type PutRateLimits, policySorts, type RateLimitsView, type RatePolicyFi
 
 const policyKinds = ['rate', 'quota'] as const satisfies LimitKind[];
 
-/** Returns the policies ordered by name; the order of the PUT has no meaning. */
+/** Returns the policies sorted by name; the order in the PUT has no meaning. */
 export async function readRateLimits(db: Queryable, orgId: string): Promise<RateLimitsView> {
   const [rows, read_rpm] = await Promise.all([findLimits(db, orgId, policyKinds), findReadRpm(db, orgId)]);
   const policies = rows.map(viewPolicy).sort((a, b) => (a.name < b.name ? -1 : 1));

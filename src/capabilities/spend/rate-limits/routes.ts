@@ -10,7 +10,7 @@ import { OwnPoliciesView, PutRateLimits, RateLimitsView, RatePolicyFilters } fro
 export interface RateLimitDependencies {
   readonly db: Database;
   readonly ids: Ids;
-  /** Default for orgs without a limit of their own; undefined: no limit. */
+  /** Default for orgs without their own limit; undefined: no limit. */
   readonly readLimitPerMinute: number | undefined;
 }
 

@@ -104,7 +104,7 @@ const readRpm = nullable(
 export const RateLimitsView = closed({ read_rpm: readRpm, policies: Type.Array(RatePolicyView) });
 export type RateLimitsView = Static<typeof RateLimitsView>;
 
-/** The org's own view: with the read limit in force, which may be the default of the deployment. */
+/** The view for the org itself. Its read limit is the one in force, which may be the default of the deployment. */
 export const OwnPoliciesView = closed({
   ...page(RatePolicyView).properties,
   read_rpm: nullable(

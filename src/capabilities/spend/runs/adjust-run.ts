@@ -15,7 +15,7 @@ import { viewStored } from './view.ts';
 /** The request that corrects a run. */
 export interface AdjustingCall extends RunCall {
   readonly actor: Adjustment['actor'];
-  /** Writes the audit entry and the event. */
+  /** Stores the audit entry and the event. */
   record(tx: Transaction, change: Change): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ function adjustmentChange(
     before: { adjustment_usd: formatUsd(adjustedAfter - amounts.usd), price_version: before.price_version },
     after: {
       ...adjustment,
-      // An erasure of the customer finds the reason by it.
+      // Included, so that an erasure of the customer finds the reason.
       customer_id: before.customer_id,
       adjustment_usd: formatUsd(adjustedAfter),
       price_version: run.price_version,

@@ -1,4 +1,4 @@
-/** The first stage of a run: the values that its key locks. The other values of the key are defaults of its scope. */
+/** The first stage of a run: applies the locked values of its key. Other values of the key are defaults for the scope. */
 import type { Attribution } from '../../../contract/attribution.ts';
 import { contradictedLock } from '../../../ledger/attribution.ts';
 import { hasRun } from '../../../ledger/postings/ledger-writes.ts';
@@ -7,8 +7,8 @@ import type { Caller } from '../../../platform/http/routes/access.ts';
 import type { CreateRun } from './schema.ts';
 
 /**
- * Returns the field in which a new run states another value than a locked one. A repeated run is the same run, also if its key was locked
- * to other values in the meantime. Returns a promise only if that must be looked up.
+ * Returns the field in which a new run contradicts a locked value. A repeated run stays valid, even if its key was locked to other
+ * values since. Returns a promise only if that must be looked up.
  */
 export function contradictedField(
   db: Queryable,
@@ -28,7 +28,7 @@ async function unlessKnown(
   return externalId !== undefined && (await hasRun(db, orgId, externalId)) ? undefined : field;
 }
 
-/** Leaves out fields that the key fixes. */
+/** Returns the body without the fields that the key locks. */
 export function withoutLocked<Body extends CreateRun>(
   body: Body,
   attribution: Attribution | undefined,

@@ -1,4 +1,4 @@
-/** The last stage of a run: its posting, with one function for each kind of run. */
+/** The last stage of a run: builds its posting, with one function per kind of run. */
 import { type CostParts, noParts } from '../../../kernel/cost-parts.ts';
 import type { Amounts } from '../../../kernel/limits.ts';
 import type { TokenCounts } from '../../../kernel/prices.ts';
@@ -13,12 +13,12 @@ import { noUsage, usageOf } from './run-usage.ts';
 import type { CompleteRun, CreateRun, Measured } from './schema.ts';
 import { type Place, placeOfStored } from './scope-run.ts';
 
-/** A posting while it is built. */
+/** A posting under construction. */
 type Built = { -readonly [Field in keyof Posting<RunDraft>]: Posting<RunDraft>[Field] };
 
 /**
- * Builds all postings, with the same fields in the same order: they have one hidden class (record 0203). Fields of some kinds are
- * assigned by the functions of these kinds.
+ * Builds every posting with the same fields in the same order, so that all have one hidden class (record 0203). The functions of
+ * each kind assign their additional fields.
  */
 export function newPosting(
   kind: Posting['kind'],
@@ -66,13 +66,13 @@ export function newPosting(
 /** A run that has passed the other stages. */
 export interface StagedRun<Body> {
   readonly body: Body;
-  /** Digest of the body as it was sent; null: not compared. */
+  /** Digest of the body as sent; null: not compared. */
   readonly contentDigest: string | null;
   readonly counts: TokenCounts;
   readonly cost: Cost;
   readonly place: Place;
   readonly startedAt: Date;
-  /** Set if this service made the call of the run, or telemetry reported the call. */
+  /** Set if this service made the call of the run, or if telemetry reported the call. */
   readonly end: EndOfCall | undefined;
 }
 
@@ -86,7 +86,7 @@ export function startedPosting(run: StagedRun<CreateRun>, context: DraftContext)
   const maxOutput = BigInt(body.max_output_tokens ?? body.output_tokens ?? 0);
   const amounts = amountsOf(cost.usd, started?.toolNanos, counts.inputTokens + maxOutput);
   const posting = newRunPosting(kind, run, context, amounts, null);
-  // The hold of a running run names its price, also if that is none.
+  // The hold of a running run stores its price, or null if there is none.
   posting.priceVersion = cost.price?.versionId ?? null;
   posting.service = heldServiceOf(cost.price, body);
   posting.fit = started?.fit;
@@ -94,7 +94,7 @@ export function startedPosting(run: StagedRun<CreateRun>, context: DraftContext)
   return posting;
 }
 
-/** Builds the posting of a finished run: charged, or recorded past the checks. */
+/** Builds the posting of a finished run. It is charged, or recorded without checks. */
 export function finishedPosting(run: StagedRun<CreateRun>, context: BuildContext): Posting<RunDraft> {
   const kind = context.record ? 'record' : 'charge';
   const posting = newRunPosting(kind, run, context, spentAmounts(run), finishedAt(run.body, context.now));
@@ -119,7 +119,7 @@ function newRunPosting(
     parent_run_id: body.parent_run_id ?? null,
     started_at: startedAt,
     finished_at: finished,
-    // The steps `safety` and `content` set these two fields (posting-steps.ts).
+    // Set later by the steps `safety` and `content` (posting-steps.ts).
     content: null,
     flagged_by: null,
     metadata: body.metadata ?? null,
@@ -173,16 +173,16 @@ function amountsOf(usd: bigint, toolNanos: bigint | undefined, tokens: bigint): 
   return { usd: toolNanos === undefined ? usd : usd + toolNanos, tokens, requests: 1n };
 }
 
-/** The amounts of a run that has finished. */
+/** Returns the amounts of a finished run. */
 function spentAmounts({ cost, counts, end }: StagedRun<unknown>): Amounts {
   return amountsOf(cost.usd, end?.toolNanos, counts.inputTokens + counts.outputTokens);
 }
 
-/** Sets what is known only of a run that has finished. */
+/** Sets the fields that are only known for a finished run. */
 function setSpent(posting: Built, { cost: { price, parts, cacheSavings }, end }: StagedRun<unknown>): void {
   posting.parts = withTools(parts, end);
   posting.cacheSavings = cacheSavings;
-  // Without rates there is no version that the cost was computed from.
+  // Without rates there is no version from which the cost was computed.
   posting.priceVersion = price === undefined || price.unpriced === 'record' ? null : price.versionId;
   posting.isUnpriced = price?.unpriced !== undefined;
   posting.marks = end?.marks;
@@ -214,11 +214,11 @@ export interface Adjustment {
   readonly reason: string;
   readonly actor: NonNullable<Posting['actor']>;
   readonly parts: CostParts;
-  /** The price that an unpriced run gets; null: the adjustment does not price the run. */
+  /** The price that an unpriced run gets; null if the adjustment does not price the run. */
   readonly price: PriceInForce | null;
 }
 
-/** Builds the posting of a correction: only the difference in cost. */
+/** Builds the posting of a correction. It only has the difference in cost. */
 export function adjustmentPosting(
   run: RunRow,
   { id, delta, parts, reason, actor, price }: Adjustment,

@@ -1,7 +1,7 @@
 /**
- * Throttles bulk requests in favour of edge decisions. Decisions are latency-critical and bulk requests are not, but
- * both share one thread: at a high decision rate, bulk requests start one after the other and use about a fifth of the
- * time, more if the pauses reach their maximum.
+ * Throttles bulk requests in favor of edge decisions. Decisions are latency-critical and bulk requests are not, but both share one
+ * thread. At a high decision rate, bulk requests run one at a time and use about a fifth of the time, or more if the pauses reach
+ * their maximum.
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -19,7 +19,7 @@ export interface BulkThrottle {
   run<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
-/** `decisions` returns the number of decisions made so far. */
+/** Creates the throttle. `decisions` returns the number of decisions so far. */
 export function createBulkThrottle(
   decisions: () => number,
   now: () => number = () => performance.now(),

@@ -1,16 +1,16 @@
-/** Runs of calls in progress. Their rows are created at the settlement; until then their holds tell what is known of them. */
+/** Runs of calls in progress. Their rows are only created at the settlement; until then, the data comes from their holds. */
 import { type Hold, holdIdOfCall, runIdOf } from '../../../ledger/holds/hold.ts';
 import type { LedgerReads } from '../../../ledger/ledger.ts';
 import type { ParentRow, RunRow } from './queries.ts';
 
-/** Returns the open hold of a call, from the id of its run. */
+/** Returns the open hold of a call by the id of its run. */
 export async function findCallInProgress(
   ledger: Pick<LedgerReads, 'findHold'>,
   orgId: string,
   runId: string,
 ): Promise<Hold | undefined> {
   const hold = await ledger.findHold(orgId, holdIdOfCall(runId));
-  // The hold of a run that is stored names its run.
+  // A hold with `runId` belongs to a stored run.
   return hold?.runId === null && runIdOf(hold) === runId ? hold : undefined;
 }
 
@@ -18,7 +18,7 @@ export function parentOfCall(hold: Hold, runId: string): ParentRow {
   return { id: runId, depth: hold.depth ?? 1, chain_id: hold.scope.chain_id };
 }
 
-/** The run as it would be stored now. */
+/** Returns the run in the form in which it would be stored now. */
 export function runOfCall(hold: Hold, runId: string): RunRow {
   const { scope, admittedAtMs, service } = hold;
   const admittedAt = new Date(admittedAtMs);

@@ -9,13 +9,13 @@ import type { RunDependencies } from './dependencies.ts';
 import type { RunDraft } from './queries.ts';
 
 export interface PolicyCheckResult {
-  /** The postings; a posting with a usable approval has its permit. */
+  /** The postings. Those with a usable approval have its permit. */
   readonly postings: readonly Posting<RunDraft>[];
-  /** Returns the error of a posting whose permit was used or withdrawn before the ledger could use it. */
+  /** Returns the error of a posting whose permit was used up or withdrawn before the ledger could use it. */
   permitSpentError(index: number): Promise<ApiError>;
 }
 
-/** Throws the error of the first posting that a policy does not allow. */
+/** Throws the error of the first posting that a policy denies. */
 export async function checkPolicies(
   { db, policies }: Pick<RunDependencies, 'db' | 'policies'>,
   { caller, now }: { readonly caller: Caller; readonly now: Date },
@@ -68,7 +68,7 @@ function attemptOf(
     role: caller.role,
     costNanos: amounts.usd,
     inputTokens: usage.inputTokens,
-    // For a running run, the maximum number of output tokens.
+    // For a running run, this is its maximum.
     outputTokens: amounts.tokens - usage.inputTokens,
     tags: scope.tags,
     metadata: run.metadata,

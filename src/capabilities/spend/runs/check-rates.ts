@@ -13,9 +13,8 @@ import type { RateDebit } from '../../../platform/rates/rate-limiter.ts';
 import type { RunDependencies } from './dependencies.ts';
 
 /**
- * Debits the rate limits by model, customer, tokens and cost for the postings, and returns the debits. Throws, and
- * debits nothing, if a limit is exceeded. A run that settles a decision is skipped, because it was counted when the
- * decision was made.
+ * Debits the rate limits by model, customer, tokens and cost for the postings, and returns the debits. If a limit is exceeded,
+ * throws and debits nothing. A run that settles a decision is skipped, because the decision was counted.
  */
 export async function takeRates(
   { rates, limitEvents }: Pick<RunDependencies, 'rates' | 'limitEvents'>,
@@ -37,7 +36,7 @@ export async function takeRates(
   return reservation?.debits ?? [];
 }
 
-/** Like `takeRates`, for one posting that takes as much as the limits allow. */
+/** Debits the rate limits for one posting, as much of it as they allow. */
 export async function takeRatesUpTo(
   { rates, limitEvents }: Pick<RunDependencies, 'rates' | 'limitEvents'>,
   limits: OrgLimits,

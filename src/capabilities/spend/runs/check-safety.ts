@@ -7,8 +7,8 @@ import type { PostingContents } from './content-storage.ts';
 import type { RunDraft } from './queries.ts';
 
 /**
- * Returns the postings, marked where a detector flagged them. Throws `content_safety_blocked` if a detector blocks one
- * of them. Runs that settle a decision and backfilled runs have already happened, so they are flagged at most.
+ * Returns the postings, with marks on those that a detector flagged. Throws `content_safety_blocked` if a detector blocks one. Runs
+ * that settle a decision and backfilled runs are never blocked, only flagged, because they have already happened.
  */
 export async function checkSafety(
   safety: Safety,
@@ -23,7 +23,7 @@ export async function checkSafety(
       return content === undefined ? undefined : { content, mayBlock: needsAdmission(posting) };
     }),
   );
-  // The inspection stops at the first content that is blocked.
+  // The inspection stops at the first blocked content, so that is the last one.
   const blocked = inspected.at(-1)?.blocked;
   if (blocked !== undefined) {
     decisionCounts.count('run', 'deny', 'content_safety_blocked');

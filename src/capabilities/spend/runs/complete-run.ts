@@ -16,7 +16,7 @@ import { placeOfStored } from './scope-run.ts';
 import { validateMeasured } from './validate-run.ts';
 import { viewRun } from './view.ts';
 
-/** `ended` is undefined for a client, which cannot complete the run of a call of this service. */
+/** Completes a run. `ended` is undefined for a client, which cannot complete the run of a gateway call. */
 export async function completeRun(
   deps: RunDependencies,
   call: RunCall,
@@ -48,7 +48,7 @@ export async function completeRun(
   });
 }
 
-/** Returns the price at the admission of the run; undefined if there is none, or if the cost is given. */
+/** Returns the price at the run's admission; undefined if there is none, or if the cost is given. */
 function priceOf(
   deps: RunDependencies,
   { org_id, model, served_model, decision_id, charged_at, provider, region }: RunRow,
@@ -65,7 +65,7 @@ function priceOf(
   return body.cost_usd === undefined ? findRunPrice(deps, org_id, priced, charged_at, calledAt) : undefined;
 }
 
-/** Takes the completion through the stages of a run. Stored fields that the body leaves out keep the value they had at creation. */
+/** Takes the completion through the stages of a run. Stored fields that the body leaves out keep their values from the creation. */
 function draftCompletion(
   { ids, failOpen }: RunDependencies,
   ownNow: Date,
@@ -74,12 +74,12 @@ function draftCompletion(
   price: RunPrice | undefined,
   end: EndOfCall | undefined,
 ): Drafted {
-  // The clock may have been set back since the run was started, or be behind that of the process that started it.
+  // The clock may have been set back since the start of the run, or may be behind that of the process that started it.
   const now = new Date(Math.max(ownNow.getTime(), run.started_at.getTime()));
   const body = asDecided(completed(run, stated), price);
   const fieldErrors = validateMeasured(body, run.started_at, now);
   const counts = countsOf(body);
-  // Input tokens at creation may be an estimate; output tokens are only known once there is output.
+  // Input tokens from the creation may be an estimate. Output tokens are only known once there is output.
   const isUsageKnown = hasUsage(stated) || run.output_tokens > 0n;
   const served = body.served_model ?? run.served_model ?? run.model;
   const cost = settledCost(body, counts, served, price, isUsageKnown);
@@ -96,7 +96,7 @@ function draftCompletion(
   );
 }
 
-/** Returns the body with the stored fields that it leaves out. */
+/** Returns the body, completed by the stored fields. */
 function completed(run: RunRow, body: CompleteRun & TriedUsage): CompleteRun & TriedUsage {
   const stored = storedCounts(run);
   return {

@@ -1,4 +1,4 @@
-/** Storage of the content of runs: encrypted, and only if the org's retention policy keeps content. */
+/** Stores the content of runs: encrypted, and only if the org's retention policy keeps content. */
 import type { Posting } from '../../../ledger/posting.ts';
 import type { RunDraft } from './queries.ts';
 
@@ -11,12 +11,12 @@ export interface ContentStorage {
   decrypt(orgId: string, runId: string, encrypted: string): string;
 }
 
-/** Most requests have no content, and then the steps that handle content are skipped. */
+/** Returns true if a posting has content. Most requests have none, and skip the steps for content. */
 export function hasContent(contents: PostingContents | undefined): contents is PostingContents {
   return contents?.some((content) => content !== undefined) === true;
 }
 
-/** Returns the postings with their encrypted content, or unchanged if the org does not keep content. */
+/** Returns the postings with their encrypted content. They are unchanged if the org does not keep content. */
 export async function attachContents(
   storage: ContentStorage,
   orgId: string,

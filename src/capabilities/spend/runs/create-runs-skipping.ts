@@ -1,6 +1,6 @@
 /**
- * Bulk creation that skips bad runs: each run is validated and checked on its own, and those that pass are posted in one
- * transaction, together with the stored response. The ledger leaves out runs that a limit denies.
+ * Bulk creation that skips invalid runs. Each run is validated and checked separately. Those that pass are posted in one
+ * transaction, together with the stored response. The ledger skips runs that a limit denies.
  */
 import { ApiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
@@ -26,14 +26,14 @@ import { runSteps, undoSteps } from './step-runner.ts';
 
 type ItemError = NonNullable<BulkResult['errors']>[number];
 
-/** The runs of a request as they were sent, and the errors of those that could not be parsed. */
+/** The runs of a request as sent, and the errors of those that could not be parsed. */
 export interface UncheckedRuns {
   readonly items: readonly unknown[];
   readonly parseErrors: ReadonlyMap<number, readonly FieldError[]>;
   recordDenial(error: ApiError, body: object): void;
 }
 
-/** A run that has passed every check before the ledger. */
+/** A run that has passed all checks except the ledger's. */
 interface CheckedRun {
   readonly index: number;
   readonly body: CreateRun;
@@ -115,7 +115,7 @@ async function post(
   const { storeResponse } = call;
   let response: BulkResult | undefined;
   let rejected: readonly RejectedRun[] = [];
-  // The transaction may be tried again, so rejected runs are counted after it.
+  // Rejected runs are counted after the transaction, because it may be retried.
   const respond = async (outcomes: readonly Outcome<RunDraft>[]): Promise<BulkResult> => {
     rejected = await rejectedRuns(checked, outcomes);
     const rejectedErrors = rejected.map(({ run, error }) => itemError(run.index, error));
@@ -165,7 +165,7 @@ async function rejectedRuns(
   for (const [position, run] of checked.entries()) {
     const outcome = outcomes[position];
     if (outcome?.kind === 'rejected') {
-      // Each run was checked alone.
+      // The index is 0, because each run was checked alone.
       const rejection = { ...outcome.rejection, index: 0 };
       rejected.push({
         run,
@@ -183,7 +183,7 @@ async function undoChecks(checked: readonly CheckedRun[]): Promise<void> {
   }
 }
 
-/** Rethrows an error that is not about one run, such as a database that is unavailable. */
+/** Returns the error of one run. Rethrows any other error, such as that of an unavailable database. */
 function requireItemError(error: unknown): ApiError {
   if (!(error instanceof ApiError) || error.status >= 500) {
     throw error;

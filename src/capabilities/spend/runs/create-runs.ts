@@ -9,7 +9,7 @@ import { findRun, type RunDraft } from './queries.ts';
 import type { BulkResult, CreateRun, RunView } from './schema.ts';
 import { viewPosted, viewStored } from './view.ts';
 
-/** `ended` is set for the run of a call that this service has made. */
+/** Creates a run. `ended` is set for the run of a gateway call. */
 export async function createRun(
   deps: RunDependencies,
   call: RunCall,
@@ -40,7 +40,7 @@ export async function createRuns(
   });
 }
 
-/** `indexOf` returns the index in the request of the outcome at a position. */
+/** Returns the result of a bulk request. `indexOf` returns the index in the request for the position of an outcome. */
 export function bulkResult(
   outcomes: readonly Outcome<RunDraft>[],
   indexOf: (position: number) => number,

@@ -35,6 +35,6 @@ export interface RunDependencies {
 export interface RunCall {
   readonly caller: Caller;
   readonly now: Date;
-  /** Stores the response of an idempotent request in the transaction that posts the run. */
+  /** Stores the response of an idempotent request, in the transaction that posts the run. */
   readonly storeResponse: StoreResponse | undefined;
 }

@@ -1,4 +1,4 @@
-/** Inputs of the stages of a run besides its body. */
+/** Inputs of a run's stages in addition to its body. */
 import type { AttributionValues } from '../../../contract/attribution.ts';
 import type { Fit } from '../../../kernel/fit.ts';
 import type { CalledAt } from '../../../kernel/model-hosts.ts';
@@ -12,19 +12,19 @@ export interface DraftContext {
   readonly ids: Ids;
   readonly keyId: string;
   readonly now: Date;
-  /** True for a backfill: the run is posted without admission checks. */
+  /** True for a backfill, which is posted without admission checks. */
   readonly record: boolean;
-  /** True if the org has chain limits: a run without a chain then starts one. */
+  /** True if the org has chain limits. A run without a chain then starts one. */
   readonly chained: boolean;
   parentOf(runId: string): ParentRow | undefined;
   contentDigest(body: CreateRun): string;
-  /** The values of the calling key, for runs that state none. */
+  /** Values of the calling key, for fields that the run leaves out. */
   readonly attribution?: AttributionValues | undefined;
-  /** Returns the time of a decision that was given fail-open. */
+  /** Returns the time of a fail-open decision; undefined for any other id. */
   failOpenAtMs(decisionId: string): number | undefined;
-  /** Set for the start of a call that this service makes. */
+  /** Set for the start of a gateway call. */
   readonly started?: StartOfCall | undefined;
-  /** Set for the end of such a call whose run is not stored yet. */
+  /** Set for the end of a gateway call whose run is not stored yet. */
   readonly admitted?: { readonly runId: string; readonly startedAt: Date } | undefined;
 }
 
