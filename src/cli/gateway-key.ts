@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { clientEnvironment, clientSnippets } from '../contract/gateway-clients.ts';
 import { type Period, periods } from '../kernel/windows.ts';
-import { type OrgAccess, openOrg, withOrgKey } from './org-access.ts';
+import { type OrgClient, openOrg, withOrgKey } from './org-access.ts';
 import { print } from './with-database.ts';
 
 export function gatewayKeyCommand(): Command {
@@ -26,21 +26,21 @@ export function gatewayKeyCommand(): Command {
     .action(gatewayKey);
 }
 
-interface Budget {
+interface BudgetOption {
   readonly limitUsd: string;
   readonly period: Period;
 }
 
 interface GatewayKeyOptions {
   readonly member?: string;
-  readonly budget?: Budget;
+  readonly budget?: BudgetOption;
   readonly name?: string;
   readonly env?: true;
   readonly org?: string;
   readonly url?: string;
 }
 
-function parseBudget(text: string): Budget {
+function parseBudget(text: string): BudgetOption {
   const [, limitUsd, period] = /^(\d+(?:\.\d+)?)\/(\w+)$/.exec(text) ?? [];
   const known = periods.find((one) => one === period);
   if (limitUsd === undefined || known === undefined) {
@@ -98,9 +98,9 @@ function commented(text: string): string {
 
 /** Sets the budget of a scope and period. Changes an existing one, so that repeating the command does not add another. */
 async function setBudget(
-  access: OrgAccess,
+  access: OrgClient,
   scope: { readonly scope_kind: string; readonly scope_id: string },
-  { limitUsd, period }: Budget,
+  { limitUsd, period }: BudgetOption,
 ): Promise<void> {
   const path = `/v1/orgs/${access.orgId}/budgets`;
   await withOrgKey(access, ['budgets:read', 'budgets:write'], async (secret) => {

@@ -84,12 +84,12 @@ function targetsOf(connections: readonly TestedConnection[], givenModel: string 
   );
 }
 
-interface TestResult {
+interface TargetResult {
   readonly ok: boolean;
   readonly line: string;
 }
 
-async function tested(url: string, key: string, { label, path, model }: TestTarget): Promise<TestResult> {
+async function tested(url: string, key: string, { label, path, model }: TestTarget): Promise<TargetResult> {
   if (model === undefined) {
     return { ok: false, line: `${label}: choose a model with --model` };
   }

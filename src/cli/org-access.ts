@@ -5,7 +5,7 @@ import { commandName } from './command-name.ts';
 import { type CallApi, createApi, isRunning, operatorKey, serviceUrl } from './running-service.ts';
 import { terminalText } from './terminal-text.ts';
 
-export interface OrgAccess {
+export interface OrgClient {
   readonly api: CallApi;
   /** URL of the service, without a slash at the end. */
   readonly url: string;
@@ -22,7 +22,7 @@ export interface OrgOptions {
 export async function openOrg(
   { org, url: given }: OrgOptions,
   { createIfNone = false }: { readonly createIfNone?: boolean } = {},
-): Promise<OrgAccess> {
+): Promise<OrgClient> {
   const config = loadConfig();
   const url = serviceUrl(config, given);
   if (!(await isRunning(url))) {
@@ -75,7 +75,7 @@ const keyMinutes = 10;
 
 /** Calls `work` with a temporary key of the organization and revokes the key afterwards. */
 export async function withOrgKey<Result>(
-  { api, operator, orgId }: OrgAccess,
+  { api, operator, orgId }: OrgClient,
   scopes: readonly KeyScope[],
   work: (key: string) => Promise<Result>,
 ): Promise<Result> {

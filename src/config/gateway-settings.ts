@@ -1,5 +1,5 @@
 /** Declarations of the settings of the gateway. */
-import { type KeyVariable, parseKeyVariables } from './parsers.ts';
+import { type ProviderKeyVariable, parseKeyVariables } from './parsers.ts';
 import { flag, integer, type Setting, url } from './setting.ts';
 
 export const gatewaySettings = {
@@ -49,5 +49,5 @@ export const gatewaySettings = {
       'Names of the environment variables that connections of any organization may take the key of their provider from, separated by commas, such as `OPENAI_API_KEY`. Such a key is only sent to the default URL of the provider, or to the URL that is given for it, as in `LOCAL_KEY=https://llm.example.com/v1`. Default: none.',
     fallback: '',
     parse: parseKeyVariables,
-  } as Setting<ReadonlyMap<string, KeyVariable>>,
+  } as Setting<ReadonlyMap<string, ProviderKeyVariable>>,
 };

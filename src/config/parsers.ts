@@ -148,7 +148,7 @@ function splitList(value: string): string[] {
 }
 
 /** An environment variable with a provider's key. */
-export interface KeyVariable {
+export interface ProviderKeyVariable {
   /** Value of the variable; undefined if it is not set. */
   readonly value: string | undefined;
   /** The only URL that may receive the key; undefined: the default URL of the kind of connection. */
@@ -156,7 +156,10 @@ export interface KeyVariable {
 }
 
 /** Parses `NAME` and `NAME=https://…` and reads these variables, so that no other part of the program reads the environment. */
-export function parseKeyVariables(value: string, env: NodeJS.ProcessEnv): ReadonlyMap<string, KeyVariable> {
+export function parseKeyVariables(
+  value: string,
+  env: NodeJS.ProcessEnv,
+): ReadonlyMap<string, ProviderKeyVariable> {
   const entries = value
     .split(',')
     .map((entry) => entry.trim())

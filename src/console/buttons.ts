@@ -11,15 +11,15 @@ export function buttonTo(href: string, label: Part): Markup {
 }
 
 /** The access check that buttons need. */
-export type Visitor = Pick<ScreenVisit, 'denied'>;
+export type ButtonVisitor = Pick<ScreenVisit, 'denied'>;
 
 /** Returns `part` if the visitor may use the form at `path`, else false. */
-export function offered(visitor: Visitor, path: string, part: Part): Part {
+export function offered(visitor: ButtonVisitor, path: string, part: Part): Part {
   return visitor.denied(path) === undefined && part;
 }
 
 /** A link to a form, if the visitor may use it. */
-export function linkButton(visitor: Visitor, { path, label, tone, about }: Action): Markup | false {
+export function linkButton(visitor: ButtonVisitor, { path, label, tone, about }: Action): Markup | false {
   return (
     visitor.denied(path) === undefined &&
     html`<a class="button ${tone}" href="${path}">${label}${aboutText(about)}</a>`
@@ -49,7 +49,7 @@ export interface Action {
 }
 
 /** A button that acts immediately. */
-export function actionButton(visitor: Visitor, action: Action): Markup | false {
+export function actionButton(visitor: ButtonVisitor, action: Action): Markup | false {
   const { path, label, tone, about } = action;
   return (
     visitor.denied(path) === undefined &&
@@ -62,7 +62,7 @@ export function actionButton(visitor: Visitor, action: Action): Markup | false {
  * A button with a confirmation, in a `details` element so that it works without JavaScript: “Cancel” then loads the page
  * again.
  */
-export function confirmButton(visitor: Visitor, action: Action, question: Part): Markup | false {
+export function confirmButton(visitor: ButtonVisitor, action: Action, question: Part): Markup | false {
   const { path, label, about, thing } = action;
   const named = thing === undefined || thing === '' ? label : `${label} “${thing}”`;
   return (

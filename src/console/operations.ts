@@ -2,7 +2,7 @@
 import type { InProcessRequest } from '../platform/http/pipeline/in-process-client.ts';
 import type { Api } from './api.ts';
 import { type MenuEntry, type MenuGroup, readCallOf } from './navigation.ts';
-import type { Call, Denied, Screen, VisitedOrg } from './screen.ts';
+import type { Call, FormAccess, Screen, VisitedOrg } from './screen.ts';
 
 export interface ApiOperation {
   readonly method: InProcessRequest['method'];
@@ -34,10 +34,10 @@ export function pathOf(template: string, params: Readonly<Record<string, string>
  * the page that follows it cannot do without. Access depends on role, scopes and support grant, not on the resource, so each
  * operation is checked once per visit, however many rows have a button for it.
  */
-export function createDenied(screens: readonly Screen[]): (api: Api, org: VisitedOrg) => Denied {
+export function createDenied(screens: readonly Screen[]): (api: Api, org: VisitedOrg) => FormAccess {
   const { fixed, others } = formTargets(screens);
   return (api, org) => {
-    const checked = new Map<Call, ReturnType<Denied>>();
+    const checked = new Map<Call, ReturnType<FormAccess>>();
     const deniedCall = (call: Call) => {
       if (!checked.has(call)) {
         checked.set(call, deniedOperation(call, api, org));
@@ -73,7 +73,7 @@ function placeholderCall(call: Call): ApiOperation {
   return operation;
 }
 
-function deniedOperation(call: Call, api: Api, org: VisitedOrg): ReturnType<Denied> {
+function deniedOperation(call: Call, api: Api, org: VisitedOrg): ReturnType<FormAccess> {
   const { method, path } = placeholderCall(call);
   return api.denied(method, inOrg(path, org));
 }

@@ -38,7 +38,7 @@ export interface ScreenVisit {
    * Returns why the visitor may not use the form of a page; undefined if they may. Called for every button and every
    * link to a form.
    */
-  readonly denied: Denied;
+  readonly denied: FormAccess;
   readonly credential: Credential;
   /** URL of the service, for addresses that visitors copy. */
   readonly baseUrl: string;
@@ -57,7 +57,7 @@ export interface ShownKind {
   readonly hasDefaultUrl: boolean;
 }
 
-export type Denied = (path: string) => ApiFailure | undefined;
+export type FormAccess = (path: string) => ApiFailure | undefined;
 
 export interface VisitedOrg {
   readonly id: string;

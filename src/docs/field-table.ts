@@ -1,7 +1,7 @@
 /** The fields of an object as a Markdown table. Fields of nested objects and of items are listed below the field that contains them. */
 import { type JsonSchema, linkTo, noSchemas, resolved, type Schemas, typeName } from './json-schema.ts';
 
-interface Field {
+interface TableField {
   readonly name: string;
   readonly type: string;
   readonly text: string;
@@ -16,12 +16,12 @@ export function fieldTable(schema: JsonSchema, schemas: Schemas = noSchemas, fir
   return fields.length === 0 ? '' : rowsOf(['field', 'type', ''], fields);
 }
 
-export function rowsOf(header: readonly [string, string, string], fields: readonly Field[]): string {
+export function rowsOf(header: readonly [string, string, string], fields: readonly TableField[]): string {
   const rows = fields.map(({ name, type, text }) => `| \`${name}\` | ${cell(type)} | ${cell(text)} |`);
   return `| ${header.join(' | ')} |\n|---|---|---|\n${rows.join('\n')}\n`;
 }
 
-function fieldsOf(schema: JsonSchema, schemas: Schemas, prefix: string, depth: number): Field[] {
+function fieldsOf(schema: JsonSchema, schemas: Schemas, prefix: string, depth: number): TableField[] {
   const { properties = {}, required = [] } = resolved(schema, schemas);
   return Object.entries(properties).flatMap(([name, field]) => {
     const { description = '' } = resolved(field, schemas);
@@ -35,7 +35,7 @@ function fieldsOf(schema: JsonSchema, schemas: Schemas, prefix: string, depth: n
   });
 }
 
-function innerFields(field: JsonSchema, schemas: Schemas, name: string, depth: number): Field[] {
+function innerFields(field: JsonSchema, schemas: Schemas, name: string, depth: number): TableField[] {
   if (linkTo(field, schemas) !== undefined) {
     return [];
   }

@@ -14,7 +14,7 @@ export type SampledOperation = Pick<
   'operationId' | 'method' | 'path' | 'isPublic' | 'responses'
 >;
 
-interface Call {
+interface SampleCall {
   readonly method: string;
   /** The path. Variables are written as `$NAME`. */
   readonly path: string;
@@ -34,7 +34,7 @@ export function variablesOf(operation: SampledOperation): string[] {
   return variables(callOf(operation));
 }
 
-function callOf({ operationId, method, path, isPublic, responses }: SampledOperation): Call {
+function callOf({ operationId, method, path, isPublic, responses }: SampledOperation): SampleCall {
   const { query, body } = exampleRequests[operationId] ?? {};
   const search = query === undefined ? '' : `?${new URLSearchParams(query)}`;
   return {
@@ -50,7 +50,7 @@ function callOf({ operationId, method, path, isPublic, responses }: SampledOpera
   };
 }
 
-function answerOf(responses: DocsOperation['responses']): Call['answer'] {
+function answerOf(responses: DocsOperation['responses']): SampleCall['answer'] {
   const types = successOf(responses)?.content;
   if (types === undefined) {
     return 'none';
@@ -58,7 +58,7 @@ function answerOf(responses: DocsOperation['responses']): Call['answer'] {
   return 'application/json' in types ? 'json' : 'text';
 }
 
-function curl({ method, path, key, body }: Call): string {
+function curl({ method, path, key, body }: SampleCall): string {
   const lines = [
     `curl -sSf${method === 'GET' || (method === 'POST' && body !== undefined) ? '' : ` -X ${method}`} "$PURSER_URL${path}"`,
     ...(key === undefined ? [] : [`-H "Authorization: Bearer $${key}"`]),
@@ -74,7 +74,7 @@ function curl({ method, path, key, body }: Call): string {
   return lines.join(' \\\n  ');
 }
 
-function typeScript(call: Call): string {
+function typeScript(call: SampleCall): string {
   const { method, path, key, body, answer } = call;
   const headers = [
     ...(key === undefined ? [] : [`Authorization: \`Bearer \${${key}}\``]),
@@ -93,7 +93,7 @@ if (!response.ok) {
 }${answer === 'none' ? '' : `\nconsole.log(await response.${answer}());`}`;
 }
 
-function python(call: Call): string {
+function python(call: SampleCall): string {
   const { method, path, key, body, answer } = call;
   const headers = [
     ...(key === undefined ? [] : [`"Authorization": f"Bearer {env['${key}']}"`]),
@@ -122,7 +122,7 @@ with urllib.request.urlopen(request) as response:
     ${read[answer]}`;
 }
 
-function variables({ path, key, body }: Call): string[] {
+function variables({ path, key, body }: SampleCall): string[] {
   const text = `${path} ${JSON.stringify(body ?? null).replaceAll(/"\$(\w+)"/g, ' $$$1 ')}`;
   const found = [...text.matchAll(/\$([A-Z][A-Z_]*)/g)].map(([, name]) => name ?? '');
   return [...new Set(['PURSER_URL', ...(key === undefined ? [] : [key]), ...found])];

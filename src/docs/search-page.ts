@@ -1,8 +1,8 @@
 /** The results of a search. The script of the site shows the same list while a reader types. */
 import { html, type Markup } from '../platform/http/html/markup.ts';
-import type { Found } from './search.ts';
+import type { FoundPage } from './search.ts';
 
-export function searchResults(query: string, found: readonly Found[]): Markup {
+export function searchResults(query: string, found: readonly FoundPage[]): Markup {
   if (query.trim() === '') {
     return html`<h1>Search</h1><p>Enter what you are looking for: a word, an error code, a setting, an operation.</p>`;
   }

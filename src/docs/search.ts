@@ -3,7 +3,7 @@ import MiniSearch from 'minisearch';
 import { type SectionName, type SiteDocument, titleOf } from './document.ts';
 import { parseMarkdown } from './markdown.ts';
 
-export interface Found {
+export interface FoundPage {
   readonly href: string;
   readonly title: string;
   /** Title of the page, if it differs. */
@@ -12,10 +12,10 @@ export interface Found {
 }
 
 export interface Search {
-  find(query: string): readonly Found[];
+  find(query: string): readonly FoundPage[];
 }
 
-interface Entry extends Found {
+interface Entry extends FoundPage {
   readonly id: number;
   /** The last part of the address, such as the name of a file, an operation or an error code. */
   readonly name: string;

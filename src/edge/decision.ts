@@ -222,7 +222,7 @@ export function verdictText(
   const { frames, notChecked, notCheckedWithPolicies } = textsOf(applicable);
   let limits = '';
   for (let i = 0; i < frames.length; i += 1) {
-    const { before, isMoney, after } = frames[i] as Frame;
+    const { before, isMoney, after } = frames[i] as LimitFrame;
     const amount = remaining[i] as bigint;
     limits += before + (isMoney ? formatUsd(amount) : amount.toString()) + after;
   }
@@ -234,14 +234,14 @@ export function verdictText(
 }
 
 /** The JSON around the remaining amount of a limit. */
-interface Frame {
+interface LimitFrame {
   readonly before: string;
   readonly isMoney: boolean;
   readonly after: string;
 }
 
 interface LimitTexts {
-  readonly frames: readonly Frame[];
+  readonly frames: readonly LimitFrame[];
   readonly notChecked: string;
   /** The unchecked limits for an org with policies. */
   readonly notCheckedWithPolicies: string;
@@ -265,7 +265,7 @@ function textsOf(applicable: ApplicableCounters): LimitTexts {
   return created;
 }
 
-function frameOf({ limit, window }: LimitWindow, index: number): Frame {
+function frameOf({ limit, window }: LimitWindow, index: number): LimitFrame {
   const isMoney = limit.unit === 'usd';
   const { kind, unit } = shownKind(limit);
   const resetsAt = limit.span.kind === 'lifetime' ? 'null' : `"${new Date(window.endMs).toISOString()}"`;

@@ -20,7 +20,7 @@ const drainMs = 30_000;
 const silenceMarginMs = 30_000;
 
 /** The call of the stream. It occupies a place while the stream is drained, and is settled at the end. */
-export interface StreamedCall {
+export interface RelayedCall {
   settle(outcome: CallOutcome): Promise<unknown>;
   chargesOf(outcome: CallOutcome): CallCharges;
 }
@@ -31,7 +31,7 @@ export function streamCall(
   { coverage: coverageOf, metrics, drains, turns }: GatewayContext,
   given: AdmittedRequest,
   { response, attempts, connection, redaction }: ReceivedResponse,
-  call: StreamedCall,
+  call: RelayedCall,
 ) {
   const { operation, plan, admitted, caller } = given;
   const format = operation.format.response;

@@ -12,7 +12,7 @@ import { CallAttempts } from './call-attempts.ts';
 import { callHeaders } from './call-headers.ts';
 import { type CallCharges, chargesOf, settlementOf } from './call-settlement.ts';
 import { type CallState, type CallStatus, statusOf } from './call-status.ts';
-import { type CallStream, type StreamedCall, streamCall } from './call-stream.ts';
+import { type CallStream, type RelayedCall, streamCall } from './call-stream.ts';
 import { keyRejected, stoppingError, unreachableError } from './errors/call-errors.ts';
 import { GatewayError } from './errors/gateway-error.ts';
 import { attemptCall, type ReceivedResponse } from './forward/attempts.ts';
@@ -41,7 +41,7 @@ export async function forwardCall(
   }
 }
 
-class CallInProgress implements OngoingCall, StreamedCall {
+class CallInProgress implements OngoingCall, RelayedCall {
   readonly #context: GatewayContext;
   readonly #given: AdmittedRequest;
   readonly #attempts: CallAttempts;

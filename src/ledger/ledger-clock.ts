@@ -65,12 +65,12 @@ export async function readLedgerTimes(
   };
 }
 
-interface HoldTimes {
+interface NewestHolds {
   readonly newestMs: number;
   readonly ahead: number;
 }
 
-async function readHoldTimes(db: Database, dataDir: string, aheadOf: Date): Promise<HoldTimes> {
+async function readHoldTimes(db: Database, dataDir: string, aheadOf: Date): Promise<NewestHolds> {
   if (db.engine === 'postgres') {
     const [row] = await db.query<{ newest: Date | null; ahead: number }>(
       'SELECT max(admitted_at) AS newest, count(*) FILTER (WHERE admitted_at > $1)::int4 AS ahead FROM holds',

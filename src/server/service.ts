@@ -87,9 +87,9 @@ async function openHealth({ config, log }: ServiceOptions, { state }: ProcessHea
   return listener;
 }
 
-type RunningService = Pick<Service, 'url' | 'stop'>;
+type StartedService = Pick<Service, 'url' | 'stop'>;
 
-async function startWithHealth(options: ServiceOptions, health: ProcessHealth): Promise<RunningService> {
+async function startWithHealth(options: ServiceOptions, health: ProcessHealth): Promise<StartedService> {
   const { config, log, waitsForDatabase = false } = options;
   return waitsForDatabase && config.databaseUrl !== undefined
     ? startWhenPossible((port) => openAndStart(options, health, port), { config, log })
@@ -100,7 +100,7 @@ async function openAndStart(
   options: ServiceOptions,
   health: ProcessHealth,
   port: ReservedPort,
-): Promise<RunningService> {
+): Promise<StartedService> {
   const phases = logStartPhases(options.log);
   const { config, log, clock = systemClock } = options;
   const db = await phases.run('open-database', () => openDatabase(config, log));
@@ -119,7 +119,7 @@ async function startOn(
   opened: Database,
   { config, log, clock = systemClock, faults = noFaults }: ServiceOptions,
   { health, port, phases }: StartContext,
-): Promise<RunningService> {
+): Promise<StartedService> {
   const ids = createIds(clock);
   await requireCompleteDatabase(opened);
   const migrations = await readMigrations();
@@ -203,7 +203,7 @@ interface ServeOptions {
 async function serve(
   deps: ServeDependencies,
   { port, phases, migrations, writeFailures, unreadable }: ServeOptions,
-): Promise<RunningService> {
+): Promise<StartedService> {
   const { config, db, log, services, health } = deps;
   let address: AddressInfo | undefined;
   const tracing = await startTracing(

@@ -8,10 +8,10 @@ import type { Item, OperationId } from '../responses.ts';
 import { type UsageField, usageFields } from '../run-filters.ts';
 import { type MatchGroup, matchesPerKind, type SearchContext, type SearchHit } from './search-context.ts';
 
-type Finder = (context: SearchContext, text: string) => Promise<MatchGroup>;
+type NameFinder = (context: SearchContext, text: string) => Promise<MatchGroup>;
 
 /** Lists with the filter `search`. */
-const resources: readonly Finder[] = [
+const resources: readonly NameFinder[] = [
   async (context, text) => ({
     title: 'API keys',
     matches: await searched<Item<'keys.list'>>(context, '/keys', text, ({ id, name, hint, status }) => ({
@@ -104,14 +104,14 @@ async function values(context: SearchContext, field: UsageField, text: string): 
   });
 }
 
-const runValues: readonly Finder[] = runFields.map(({ field, title }) => async (context, text) => ({
+const runValues: readonly NameFinder[] = runFields.map(({ field, title }) => async (context, text) => ({
   title,
   matches: (await values(context, field, text))
     .slice(0, matchesPerKind)
     .map((value) => ({ href: link('/console/runs', { [field]: value }), name: value, note: 'View runs' })),
 }));
 
-const operatorResources: readonly Finder[] = [
+const operatorResources: readonly NameFinder[] = [
   async (context, text) => ({
     title: 'Organizations',
     matches: await searched<Item<'orgs.list'>>(context, '/orgs', text, ({ id, name, slug }) => ({

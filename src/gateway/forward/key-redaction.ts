@@ -7,7 +7,7 @@ const keyLengthMin = 12;
 const noBytes = Buffer.alloc(0);
 
 /** The filter of a stream. */
-interface Filter {
+interface KeyFilter {
   stopPassing(): void;
   push(chunk: Buffer): Buffer;
   end(isComplete: boolean): Buffer;
@@ -18,7 +18,7 @@ export interface KeyRedaction {
   text(given: string): string;
   headers(given: ProviderResponse['headers']): ProviderResponse['headers'];
   /** Returns a filter that also finds a key spanning two chunks. */
-  filter(inner: Filter): Filter;
+  filter(inner: KeyFilter): KeyFilter;
 }
 
 const nothingToRedact: KeyRedaction = {

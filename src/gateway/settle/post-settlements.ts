@@ -16,7 +16,7 @@ import { callerOf } from './caller-of.ts';
 import type { Settlement } from './settlement.ts';
 import type { QueuedSettlement } from './settlement-queue.ts';
 
-export interface PendingSettlement extends QueuedSettlement {
+export interface UnpostedSettlement extends QueuedSettlement {
   readonly settlement: Settlement;
   /** The drafted posting; undefined if it must be drafted first. */
   readonly posting: CallPosting | undefined;
@@ -26,7 +26,7 @@ export interface PendingSettlement extends QueuedSettlement {
   faults: number;
 }
 
-type DraftedSettlement = PendingSettlement & { readonly posting: CallPosting };
+type DraftedSettlement = UnpostedSettlement & { readonly posting: CallPosting };
 
 /** Number of failures, about one per second, after which a settlement counts as impossible to post. */
 const faultsMax = 60;
@@ -41,7 +41,7 @@ export function createSettlementPoster(runs: RunDependencies, clock: Clock) {
     return draftCall(runs, { toolNanos: toolNanosOf(settlement), ...settlement, runId }, clock.now());
   }
 
-  async function post({ settlement, posting }: PendingSettlement): Promise<void> {
+  async function post({ settlement, posting }: UnpostedSettlement): Promise<void> {
     const { orgId, keyId, runId, isStored, decisionId, model, attribution, body } = settlement;
     const drafted = posting ?? (await draft(settlement));
     if (drafted !== undefined) {
@@ -70,7 +70,7 @@ export function createSettlementPoster(runs: RunDependencies, clock: Clock) {
   }
 
   /** Returns true if the settlement needs no further attempt. */
-  async function isPosted(pending: PendingSettlement): Promise<boolean> {
+  async function isPosted(pending: UnpostedSettlement): Promise<boolean> {
     try {
       await post(pending);
       return true;
@@ -80,7 +80,7 @@ export function createSettlementPoster(runs: RunDependencies, clock: Clock) {
   }
 
   /** Posts each settlement separately. Returns those that need another attempt. */
-  async function postEach(batch: readonly PendingSettlement[]): Promise<PendingSettlement[]> {
+  async function postEach(batch: readonly UnpostedSettlement[]): Promise<UnpostedSettlement[]> {
     const posted = await Promise.all(batch.map(isPosted));
     return batch.filter((_, index) => posted[index] !== true);
   }
@@ -92,7 +92,7 @@ export function createSettlementPoster(runs: RunDependencies, clock: Clock) {
   async function postGroup(
     orgId: string,
     drafted: readonly DraftedSettlement[],
-  ): Promise<PendingSettlement[]> {
+  ): Promise<UnpostedSettlement[]> {
     try {
       const postings = drafted.map(({ posting }) => posting);
       const errors = await settleCalls(runs, orgId, postings);
@@ -106,8 +106,8 @@ export function createSettlementPoster(runs: RunDependencies, clock: Clock) {
   }
 
   /** Posts settlements by org. Returns those that need another attempt. */
-  async function postTogether(batch: readonly PendingSettlement[]): Promise<PendingSettlement[]> {
-    const others: PendingSettlement[] = [];
+  async function postTogether(batch: readonly UnpostedSettlement[]): Promise<UnpostedSettlement[]> {
+    const others: UnpostedSettlement[] = [];
     const draftedOf = new Map<string, DraftedSettlement[]>();
     for (const pending of batch) {
       const { orgId } = pending.settlement;
@@ -122,7 +122,7 @@ export function createSettlementPoster(runs: RunDependencies, clock: Clock) {
   }
 
   /** Returns true if a settlement can never be posted. It is then left to the expiry of its hold, which posts the held amount. */
-  function isRejected(error: unknown, pending: PendingSettlement): boolean {
+  function isRejected(error: unknown, pending: UnpostedSettlement): boolean {
     const isInvalid = error instanceof ApiError && error.status < 500;
     pending.isLedgerAway = !isInvalid && isOutage(error);
     if (pending.isLedgerAway || (!isInvalid && !isFaulty(pending))) {
@@ -153,7 +153,7 @@ function toolNanosOf({ toolUsd }: Settlement): bigint {
   return toolUsd === undefined ? 0n : (parseUsd(toolUsd) ?? 0n);
 }
 
-function isFaulty(pending: PendingSettlement): boolean {
+function isFaulty(pending: UnpostedSettlement): boolean {
   pending.faults += 1;
   return pending.faults >= faultsMax;
 }
@@ -162,6 +162,6 @@ function isOutage(error: unknown): boolean {
   return error instanceof ServiceUnavailable || error instanceof ApiError;
 }
 
-function isDrafted(pending: PendingSettlement): pending is DraftedSettlement {
+function isDrafted(pending: UnpostedSettlement): pending is DraftedSettlement {
   return pending.posting !== undefined;
 }

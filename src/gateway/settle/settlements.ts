@@ -8,7 +8,7 @@ import { formatUsd } from '../../kernel/money.ts';
 import { DurableSpool, type Segment } from '../../platform/durable-spool.ts';
 import type { Job } from '../../platform/jobs/jobs.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import { createSettlementPoster, type PendingSettlement } from './post-settlements.ts';
+import { createSettlementPoster, type UnpostedSettlement } from './post-settlements.ts';
 import { parseSettlement, type Settlement } from './settlement.ts';
 import { SettlementQueue } from './settlement-queue.ts';
 
@@ -49,20 +49,20 @@ export function createSettlements({
   const { draft, postTogether } = createSettlementPoster(runs, clock);
   // Not synced: a power cut may lose the last lines. Their holds are then posted at the held amount, which is never too little.
   const spool = new DurableSpool(directory, { durability: 'os' });
-  const queue = new SettlementQueue<PendingSettlement>();
+  const queue = new SettlementQueue<UnpostedSettlement>();
   /** Number of settlements per org that are waiting or being posted. */
   const waitingOf = new Map<string, number>();
   let postingNow: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let takenOverAtMs = Number.NEGATIVE_INFINITY;
 
-  function add(unposted: Pick<PendingSettlement, 'settlement' | 'posting' | 'segment'>): void {
+  function add(unposted: Pick<UnpostedSettlement, 'settlement' | 'posting' | 'segment'>): void {
     const { orgId } = unposted.settlement;
     queue.add({ ...unposted, faults: 0, isLedgerAway: false });
     waitingOf.set(orgId, (waitingOf.get(orgId) ?? 0) + 1);
   }
 
-  async function remove(done: readonly PendingSettlement[]): Promise<void> {
+  async function remove(done: readonly UnpostedSettlement[]): Promise<void> {
     const linesOf = new Map<Segment, number>();
     for (const { settlement, segment } of done) {
       const left = (waitingOf.get(settlement.orgId) ?? 0) - 1;

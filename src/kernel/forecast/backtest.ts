@@ -26,7 +26,7 @@ const halfLifeOrigins = 12;
 /** A combination of models is robust, so a single model must beat its score by this factor. */
 const preferenceForCombined = 0.98;
 
-interface Candidate {
+interface MethodPredictions {
   readonly method: ForecastMethod;
   readonly predictions: readonly (readonly number[])[];
 }
@@ -81,7 +81,7 @@ function usableModels(days: number): ForecastModel[] {
   return models.filter(({ daysMin }) => daysMin <= days);
 }
 
-function withCombined(candidates: readonly Candidate[]): Candidate[] {
+function withCombined(candidates: readonly MethodPredictions[]): MethodPredictions[] {
   if (candidates.length < 3) {
     return [...candidates];
   }

@@ -1,10 +1,9 @@
 /** Writes open holds to the hold log with group commit, and tracks their location in it. */
-
 import type { LogLocation, OpenHold } from '../holds/org-ledger-state.ts';
 import type { HoldLog } from './hold-log.ts';
 
 /** Holds that are written together, as one line. */
-interface Batch {
+interface HoldBatch {
   readonly opens: OpenHold[];
   /** The holds of the batch that were just taken. They are released if they cannot be written. */
   readonly taken: OpenHold[];
@@ -17,7 +16,7 @@ export class DurableHolds {
   readonly #log: HoldLog;
   readonly #onLost: (lost: readonly OpenHold[], error: unknown) => void;
   readonly #onWritten: () => void;
-  #waiting: Batch | undefined;
+  #waiting: HoldBatch | undefined;
   #writing: Promise<void> | undefined;
 
   /**
@@ -62,7 +61,7 @@ export class DurableHolds {
   }
 
   /** All holds of one turn of the event loop, and all that arrive while a line is being written, form the next line. */
-  #nextBatch(): Batch {
+  #nextBatch(): HoldBatch {
     if (this.#waiting === undefined) {
       this.#waiting = newBatch();
       this.#writing ??= new Promise((resolve) => {
@@ -83,7 +82,7 @@ export class DurableHolds {
     this.#writing = undefined;
   }
 
-  async #write({ opens, taken, resolve, reject }: Batch): Promise<void> {
+  async #write({ opens, taken, resolve, reject }: HoldBatch): Promise<void> {
     const unended = opens.filter(({ isForgotten }) => !isForgotten);
     if (unended.length > 0) {
       try {
@@ -121,9 +120,9 @@ export class DurableHolds {
   }
 }
 
-function newBatch(): Batch {
+function newBatch(): HoldBatch {
   let resolve = () => {};
-  let reject: Batch['reject'] = () => {};
+  let reject: HoldBatch['reject'] = () => {};
   const written = new Promise<void>((onWritten, onError) => {
     resolve = onWritten;
     reject = onError;

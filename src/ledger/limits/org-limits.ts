@@ -31,7 +31,7 @@ export function createOrgLimits(db: Database): OrgLimitsCache {
   };
 }
 
-interface OrgRow {
+interface OrgLimitsRow {
   readonly timezone: string;
   readonly version: bigint;
   readonly read_rpm: number | null;
@@ -42,7 +42,7 @@ interface OrgRow {
 
 export async function readOrgLimits(db: Queryable, orgId: string): Promise<OrgLimits> {
   // The version is read first. If the limits are newer than the version, they are only loaded once more.
-  const [org] = await db.query<OrgRow>(
+  const [org] = await db.query<OrgLimitsRow>(
     `SELECT orgs.timezone, coalesce(limits_version, 0) AS version, read_rpm, other_gates,
             CASE WHEN orgs.removed_at IS NULL THEN on_unsettled END AS on_unsettled
        FROM orgs LEFT JOIN ledger_orgs ON ledger_orgs.org_id = orgs.id LEFT JOIN org_rate_limits ON org_rate_limits.org_id = orgs.id

@@ -37,7 +37,7 @@ const searchAheadEveryMs = 5_000;
 /** Maximum number of holds ahead of the clock whose lifetimes are measured at the same time. The others follow when these have ended. */
 const aheadHoldsMax = 10_000;
 
-interface Backlog {
+interface ExpiryPause {
   /** End of the org's rest. */
   readonly notBeforeMs: number;
   /** The last hold of the last batch, if more holds may follow it. */
@@ -51,7 +51,7 @@ export class HoldExpiry<Run> implements LedgerExpiry {
   readonly #processId: string;
   readonly #nowMs: () => number;
   /** Backlogs by org. */
-  readonly #backlogs = new Map<string, Backlog>();
+  readonly #backlogs = new Map<string, ExpiryPause>();
   /** Orgs whose lease this process may still have, with the time at which the lease lapses. */
   readonly #leases = new Map<string, number>();
   #searchedAtMs = Number.NEGATIVE_INFINITY;

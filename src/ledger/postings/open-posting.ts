@@ -18,7 +18,7 @@ import type { PostingEffect } from './accept-posting.ts';
 import { surfaceOf } from './effective-scope.ts';
 import { openedHold } from './opened-hold.ts';
 
-type Denied = { readonly kind: 'denied'; readonly denial: Denial };
+type DeniedPosting = { readonly kind: 'denied'; readonly denial: Denial };
 
 export interface AdmittedPosting {
   readonly kind: 'admitted';
@@ -31,7 +31,7 @@ export function admitPosting(
   { counters, limits }: OrgLedgerState,
   posting: Posting,
   { nowMs, preFlight }: { readonly nowMs: number; readonly preFlight: boolean },
-): AdmittedPosting | Denied {
+): AdmittedPosting | DeniedPosting {
   const { scope, amounts, depth, fit } = posting;
   const charge: Charge = { scope, amounts, depth, atMs: nowMs };
   const { counters: windows, shares } = applicableCounters(limits, scope, nowMs, surfaceOf(posting));
@@ -56,7 +56,11 @@ export interface OpenedHold {
 }
 
 /** Takes the hold of a run in progress, or returns the denial. */
-export function openHold(orgState: OrgLedgerState, posting: Posting, nowMs: number): OpenedHold | Denied {
+export function openHold(
+  orgState: OrgLedgerState,
+  posting: Posting,
+  nowMs: number,
+): OpenedHold | DeniedPosting {
   const admitted = admitPosting(orgState, posting, { nowMs, preFlight: true });
   if (admitted.kind === 'denied') {
     return admitted;

@@ -17,7 +17,7 @@ export const tagBounds = {
   setsPerDay: 1_000,
 };
 
-interface Seen {
+interface SeenTags {
   readonly valuesByName: Map<string, Set<string>>;
   readonly sets: Set<string>;
 }
@@ -26,7 +26,7 @@ interface Seen {
 const seenMax = 2_000;
 
 export class TagLimiter {
-  readonly #seen = new Map<string, Seen>();
+  readonly #seen = new Map<string, SeenTags>();
 
   /** Returns the tags under which usage is summed. Their names are sorted, so that equal sets have equal text. */
   keep(orgId: string, day: number, tags: Tags): Tags {
@@ -46,7 +46,7 @@ export class TagLimiter {
     );
   }
 
-  #of(key: string): Seen {
+  #of(key: string): SeenTags {
     const existing = this.#seen.get(key);
     if (existing !== undefined) {
       return existing;
@@ -60,7 +60,7 @@ export class TagLimiter {
   }
 }
 
-function valuesOf({ valuesByName }: Seen, name: string): Set<string> | undefined {
+function valuesOf({ valuesByName }: SeenTags, name: string): Set<string> | undefined {
   const existing = valuesByName.get(name);
   if (existing !== undefined || valuesByName.size >= tagBounds.namesPerDay) {
     return existing;

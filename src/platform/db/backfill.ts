@@ -16,7 +16,7 @@ const lockTimeoutMs = 500;
 
 const retryAfterMs = 250;
 
-type BatchResult = 'busy' | 'more' | 'done' | 'done before';
+type BackfillProgress = 'busy' | 'more' | 'done' | 'done before';
 
 /** Runs all remaining batches. Returns false if another process has finished the backfill. */
 export async function finishBackfill(db: Database, migration: Migration): Promise<boolean> {
@@ -49,7 +49,7 @@ async function runBatch(
   db: Database,
   migration: Migration,
   lock: 'pg_advisory_xact_lock' | 'pg_try_advisory_xact_lock',
-): Promise<BatchResult> {
+): Promise<BackfillProgress> {
   return db.transaction(async (tx) => {
     // Only `false` means that the lock is taken: `pg_advisory_xact_lock` returns void, which is not null.
     const [locked] = await tx.query<{ locked: unknown }>(`SELECT ${lock}($1) AS locked`, [lockId]);

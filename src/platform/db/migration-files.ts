@@ -14,13 +14,13 @@ import { isNewer, isVersion } from '../../kernel/versions.ts';
 export const phases = ['expand', 'backfill', 'contract'] as const;
 export type Phase = (typeof phases)[number];
 
-export interface Declaration {
+export interface MigrationDeclaration {
   readonly phase: Phase;
   readonly readableFrom: string;
   readonly requiredFrom?: string;
 }
 
-export interface Migration extends Declaration {
+export interface Migration extends MigrationDeclaration {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
@@ -57,7 +57,7 @@ export function parseMigration(name: string, text: string): Migration {
   return { version: Number(name.slice(0, 4)), name, sql, checksum, ...parseDeclaration(name, declared) };
 }
 
-function parseDeclaration(name: string, declared: ReadonlyMap<string, string>): Declaration {
+function parseDeclaration(name: string, declared: ReadonlyMap<string, string>): MigrationDeclaration {
   const phase = phases.find((known) => known === declared.get('phase'));
   if (phase === undefined) {
     throw new Error(
@@ -83,6 +83,6 @@ function parseDeclaration(name: string, declared: ReadonlyMap<string, string>): 
 }
 
 /** Returns true if this build does not work without the migration, so that its start must apply it. */
-export function isRequired({ phase, requiredFrom }: Declaration, build: string): boolean {
+export function isRequired({ phase, requiredFrom }: MigrationDeclaration, build: string): boolean {
   return phase === 'expand' || (requiredFrom !== undefined && !isNewer(requiredFrom, build));
 }

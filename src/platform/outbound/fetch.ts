@@ -40,7 +40,7 @@ export function createOutboundFetch(options: OutboundOptions): OutboundFetch {
   function exchange(
     url: URL,
     { method = 'GET', headers = {}, body }: FetchOptions,
-  ): Promise<ReceivedResponse> {
+  ): Promise<BufferedResponse> {
     const send = url.protocol === 'http:' ? httpRequest : httpsRequest;
     return new Promise((resolve, reject) => {
       const signal = AbortSignal.timeout(timeoutMs);
@@ -75,12 +75,12 @@ export function createOutboundFetch(options: OutboundOptions): OutboundFetch {
   };
 }
 
-interface ReceivedResponse {
+interface BufferedResponse {
   readonly response: IncomingMessage;
   readonly parts: readonly Buffer[];
 }
 
-function responseOf({ host }: URL, { response, parts }: ReceivedResponse): Response {
+function responseOf({ host }: URL, { response, parts }: BufferedResponse): Response {
   const { statusCode: status = 0, headers } = response;
   if (status < 200 || status > 599) {
     throw new Error(`${host} answered with ${status}, which is not the status of a response`);

@@ -16,7 +16,7 @@ import { end } from './ending.ts';
 import { refusedSignIn } from './refused-sign-in.ts';
 import { returnPath } from './return-path.ts';
 import { actorKindOf, holderOf, type SessionOpening, type Sessions } from './sessions.ts';
-import { errorMessage, refusedAnswer, type Seen, signInAnswer } from './sign-in-frame.ts';
+import { errorMessage, refusedAnswer, signInAnswer, type ThemedVisit } from './sign-in-frame.ts';
 
 export interface SignInDependencies extends Appending {
   readonly db: Database;
@@ -240,6 +240,6 @@ function problemOf({ code, status, message, details }: ApiError): Omit<LoginForm
   };
 }
 
-export function showRefusal({ status, message }: ApiError, seen: Seen): PageAnswer {
+export function showRefusal({ status, message }: ApiError, seen: ThemedVisit): PageAnswer {
   return refusedAnswer(seen, status, message);
 }

@@ -5,7 +5,7 @@ import { themeOf } from '../../../platform/http/html/theme.ts';
 import type { PageAnswer, Visit } from '../../../platform/http/routes/page.ts';
 
 /** The request, whose cookies determine the color theme. */
-export type Seen = Pick<Visit, 'headers'>;
+export type ThemedVisit = Pick<Visit, 'headers'>;
 
 export interface SignInPage {
   readonly status?: number;
@@ -15,7 +15,10 @@ export interface SignInPage {
   readonly headers?: PageAnswer['headers'];
 }
 
-export function signInAnswer(seen: Seen, { status = 200, title, main, headers }: SignInPage): PageAnswer {
+export function signInAnswer(
+  seen: ThemedVisit,
+  { status = 200, title, main, headers }: SignInPage,
+): PageAnswer {
   return htmlDocument({
     status,
     title: `${title} · Purser`,
@@ -34,7 +37,7 @@ export function errorMessage(text: string | undefined): string {
 
 /** Error page with the message and a link to sign in. */
 export function refusedAnswer(
-  seen: Seen,
+  seen: ThemedVisit,
   status: number,
   text: string,
   headers?: PageAnswer['headers'],

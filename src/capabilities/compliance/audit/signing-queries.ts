@@ -31,12 +31,12 @@ export async function keepSigningKeys(tx: Queryable): Promise<void> {
   await tx.query('LOCK TABLE audit_signing_keys IN ROW EXCLUSIVE MODE', []);
 }
 
-type NewKey = Omit<SigningKeyRow, 'retired_at'>;
+type NewSigningKey = Omit<SigningKeyRow, 'retired_at'>;
 
 /** Does nothing if any key exists: a deleted first key must not be replaced silently. */
 export async function insertFirstKey(
   db: Queryable,
-  { generation, sealed, created_at }: NewKey,
+  { generation, sealed, created_at }: NewSigningKey,
 ): Promise<void> {
   await db.query(
     `INSERT INTO audit_signing_keys (generation, sealed, created_at)
@@ -48,7 +48,7 @@ export async function insertFirstKey(
 
 export async function insertSigningKey(
   tx: Queryable,
-  { generation, sealed, created_at }: NewKey,
+  { generation, sealed, created_at }: NewSigningKey,
 ): Promise<void> {
   await tx.query('INSERT INTO audit_signing_keys (generation, sealed, created_at) VALUES ($1, $2, $3)', [
     generation,

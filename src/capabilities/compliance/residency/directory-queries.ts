@@ -64,7 +64,7 @@ export async function selectDirectoryKeys(
   orgIds: readonly string[],
   perOrgMax: number,
 ): Promise<(DirectoryKey & { readonly org_id: string })[]> {
-  const rows = await db.query<KeyRow>(
+  const rows = await db.query<DirectoryKeyRow>(
     `SELECT org_id, id, digest, revoked_at IS NOT NULL AS revoked, ends_at, not_before, expires_at FROM (
        SELECT *, row_number() OVER (PARTITION BY org_id ORDER BY revoked_at IS NULL DESC, created_at DESC, id DESC) AS place
          FROM keys WHERE org_id = ANY($1)) AS placed
@@ -79,7 +79,7 @@ export async function selectDirectoryKeys(
   }));
 }
 
-interface KeyRow {
+interface DirectoryKeyRow {
   readonly org_id: string;
   readonly id: string;
   readonly digest: string;

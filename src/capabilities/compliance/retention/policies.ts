@@ -21,8 +21,8 @@ import {
   retentionRunSorts,
 } from './schema.ts';
 
-type Progress = Pick<RetentionPolicyView, 'failing_since' | 'failing' | 'last_run'>;
-type Settings = Omit<RetentionPolicyView, keyof Progress>;
+type RetentionProgress = Pick<RetentionPolicyView, 'failing_since' | 'failing' | 'last_run'>;
+type Settings = Omit<RetentionPolicyView, keyof RetentionProgress>;
 
 export function viewPolicy(row: Omit<RetentionPolicyRow, 'failing_since' | 'put_off'> | undefined): Settings {
   if (row === undefined) {
@@ -55,7 +55,7 @@ export function viewRetentionRun(row: RetentionRunRow): RetentionRunView {
 export interface PolicyChange {
   readonly before: Settings;
   readonly after: Settings;
-  readonly progress: Progress;
+  readonly progress: RetentionProgress;
 }
 
 /** Replaces the policy. Omitted fields get their default. Deletion starts soon after the change. */
@@ -87,7 +87,7 @@ export async function findProgress(
   db: Queryable,
   orgId: string,
   policy: RetentionPolicyRow | undefined,
-): Promise<Progress> {
+): Promise<RetentionProgress> {
   const run = await findLastRun(db, orgId);
   return {
     failing_since: policy?.failing_since?.toISOString() ?? null,

@@ -17,15 +17,15 @@ const operator = { kind: 'operator' } as const;
 const reader = { kind: 'org', scope: 'org:read', role: 'viewer' } as const;
 const owner = { kind: 'org', scope: 'org:write', role: 'owner' } as const;
 
-interface RetentionDependencies {
+interface RetentionRouteDependencies {
   readonly db: Database;
 }
 
-export function retentionRoutes(deps: RetentionDependencies): Route[] {
+export function retentionRoutes(deps: RetentionRouteDependencies): Route[] {
   return [...orgRoutes(deps), ...operatorRoutes(deps)];
 }
 
-function orgRoutes({ db }: RetentionDependencies): Route[] {
+function orgRoutes({ db }: RetentionRouteDependencies): Route[] {
   return [
     read({
       id: 'retention_policy.read',
@@ -68,7 +68,7 @@ function orgRoutes({ db }: RetentionDependencies): Route[] {
 }
 
 /** Routes for the platform's audit log, which has a retention policy like that of an org, with audit entries only. */
-function operatorRoutes({ db }: RetentionDependencies): Route[] {
+function operatorRoutes({ db }: RetentionRouteDependencies): Route[] {
   return [
     read({
       id: 'platform_retention.read',

@@ -62,10 +62,10 @@ export const variables = {
   metadata: 'map<string, dyn>',
 } as const;
 
-export type Context = Readonly<Record<keyof typeof variables, unknown>>;
+export type ExpressionContext = Readonly<Record<keyof typeof variables, unknown>>;
 
 export interface ExpressionInput {
-  readonly context: Context;
+  readonly context: ExpressionContext;
   /** False if the metadata is too large to be evaluated. */
   readonly metadataFits: boolean;
   /** Time since this input was built, by a monotonic clock. */

@@ -5,11 +5,11 @@ import { findPoliciesEvenDeleted } from '../policies/index.ts';
 import type { RefusalRow } from './queries.ts';
 import type { RefusalView } from './schema.ts';
 
-type Cause = RefusalView['cause'];
-type Denied = Pick<RefusalRow, 'limit_id' | 'details'>;
+type RefusalCause = RefusalView['cause'];
+type DeniedEntry = Pick<RefusalRow, 'limit_id' | 'details'>;
 
 /** Entries of 0.1.0 name a budget only in their details. */
-export function denyingLimitId({ limit_id, details }: Denied): string | null {
+export function denyingLimitId({ limit_id, details }: DeniedEntry): string | null {
   return limit_id ?? textOf(details.budget_id);
 }
 
@@ -17,8 +17,8 @@ export function denyingLimitId({ limit_id, details }: Denied): string | null {
 export async function findCauses(
   db: Queryable,
   orgId: string,
-  denials: readonly Denied[],
-): Promise<(denied: Denied) => Cause> {
+  denials: readonly DeniedEntry[],
+): Promise<(denied: DeniedEntry) => RefusalCause> {
   const limitIds = present(denials.map(denyingLimitId));
   const ruleIds = present(denials.map(({ details }) => textOf(details.rule_id)));
   const limits = byId(limitIds.length === 0 ? [] : await findLimitsEvenEnded(db, orgId, limitIds));

@@ -9,11 +9,11 @@ import type { TestContent, TestResult } from './schema.ts';
 /** Maximum number of matches per detector, unless its threshold is higher. */
 const matchesShown = 20;
 
-type Finding = TestResult['findings'][number];
+type TestFinding = TestResult['findings'][number];
 
 export async function testContent(safety: Safety, orgId: string, body: TestContent): Promise<TestResult> {
   const yielder = createYielder();
-  const findings: Finding[] = [];
+  const findings: TestFinding[] = [];
   for (const detector of chosen(await safety.detectors(orgId), body.detectors)) {
     const finding = await findingOf(detector, body.content, yielder);
     if (finding.matches.length > 0) {
@@ -46,7 +46,7 @@ function chosen(all: readonly Detector[], ids: readonly string[] | undefined): r
   return all.filter(({ id }) => ids.includes(id));
 }
 
-async function findingOf(detector: Detector, content: string, yielder: Yielder): Promise<Finding> {
+async function findingOf(detector: Detector, content: string, yielder: Yielder): Promise<TestFinding> {
   const { id, name, enabled, action, threshold } = detector;
   const matches = await matchesOf(detector, content, Math.max(threshold, matchesShown), yielder);
   return {

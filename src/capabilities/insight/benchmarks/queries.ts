@@ -101,7 +101,7 @@ const waitingFrom = `
    AND EXISTS (SELECT 1 FROM usage_days u WHERE u.org_id = p.org_id AND u.day >= $4 AND u.requests > 0)
    AND NOT EXISTS (SELECT 1 FROM benchmark_members m WHERE m.org_id = p.org_id AND m.week = $1)`;
 
-export interface Waiting {
+export interface WaitingParticipants {
   readonly week: Date;
   /** Orgs without usage since this time are skipped: they have nothing to contribute. */
   readonly since: Date;
@@ -109,7 +109,10 @@ export interface Waiting {
   readonly most: number;
 }
 
-export async function countWaiting(db: Queryable, { week, since, wanted, most }: Waiting): Promise<number> {
+export async function countWaiting(
+  db: Queryable,
+  { week, since, wanted, most }: WaitingParticipants,
+): Promise<number> {
   const rows = await db.query(`SELECT 1 AS one ${waitingFrom} LIMIT $5`, [
     week,
     wanted.industry,
@@ -123,7 +126,7 @@ export async function countWaiting(db: Queryable, { week, since, wanted, most }:
 /** Returns waiting orgs, in a different order each week. They cannot leave before the transaction ends. */
 export async function findWaiting(
   tx: Transaction,
-  { week, since, wanted, most }: Waiting,
+  { week, since, wanted, most }: WaitingParticipants,
 ): Promise<WaitingOrg[]> {
   const rows = await tx.query<{ org_id: string; industry: string | null; size_band: string | null }>(
     `SELECT p.org_id, p.industry, p.size_band ${waitingFrom} ORDER BY md5(p.org_id || $6) LIMIT $5`,

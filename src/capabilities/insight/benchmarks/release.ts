@@ -35,13 +35,13 @@ const historyDays = 7;
 /** Maximum number of orgs that enter at a time; the remaining ones enter with the next read. */
 const enteringMax = 500;
 
-interface Release {
+interface WeeklyRelease {
   readonly week: Date;
   readonly until: Date;
   readonly since: Date;
 }
 
-function releaseAt(now: Date): Release {
+function releaseAt(now: Date): WeeklyRelease {
   const { startMs, endMs } = calendarWindow('week', 'UTC', now.getTime());
   return {
     week: new Date(startMs),
@@ -99,7 +99,7 @@ export async function readBenchmark(
 /** Forms blocks of the waiting orgs that match, if there may be enough of them. */
 async function takeIn(
   db: Database,
-  { week, since }: Release,
+  { week, since }: WeeklyRelease,
   wanted: Criteria,
   floor: number,
 ): Promise<void> {
@@ -130,7 +130,11 @@ function blocksIn(members: readonly BlockMember[]): Block[] {
   return [...blocks.values()];
 }
 
-async function usageOf(db: Queryable, orgId: string, { since }: Release): Promise<OrgUsage | undefined> {
+async function usageOf(
+  db: Queryable,
+  orgId: string,
+  { since }: WeeklyRelease,
+): Promise<OrgUsage | undefined> {
   return (await sumByOrgs(db, [orgId], since)).get(orgId);
 }
 

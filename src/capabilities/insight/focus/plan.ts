@@ -12,7 +12,7 @@ import {
 } from '../usage/index.ts';
 import { dimensionsMax, type FocusQuery, focusDimensions } from './schema.ts';
 
-type Span = (typeof spans)[number];
+type ChargeSpan = (typeof spans)[number];
 export type Label = Exclude<GroupBy, { kind: 'span' | 'part' }>;
 
 export interface FocusPlan extends RowsRequest {
@@ -49,10 +49,10 @@ export function planFocus(
   };
 }
 
-function parseGrouping(text = ''): { labels: Label[]; span: Span } {
+function parseGrouping(text = ''): { labels: Label[]; span: ChargeSpan } {
   const names = text === '' ? [] : text.split(',').map((name) => name.trim());
   const labels: Label[] = [];
-  const wantedSpans: Span[] = [];
+  const wantedSpans: ChargeSpan[] = [];
   for (const name of names) {
     const one = parseDimension(name);
     if (one?.kind === 'span') {

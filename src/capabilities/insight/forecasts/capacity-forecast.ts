@@ -87,7 +87,7 @@ export async function forecastCapacity(
   };
 }
 
-interface Situation {
+interface ForecastRequest {
   readonly orgId: string;
   readonly scope: ScopeFilter;
   readonly today: Today;
@@ -98,7 +98,7 @@ interface Situation {
 
 async function inScenario(
   deps: CapacityDependencies,
-  { orgId, scope, today, now, horizon_days, returns }: Situation,
+  { orgId, scope, today, now, horizon_days, returns }: ForecastRequest,
   { changes }: ScenarioRow,
   { cost, runs, tokens }: AllAhead,
 ): Promise<{ readonly ahead: AllAhead; readonly effects: Effects; readonly unpriced: readonly string[] }> {

@@ -3,7 +3,6 @@
  * new postings, the least recently checked first. The longer a check takes, the longer the org is skipped, so that
  * the checks of an org take at most about a hundredth of the time.
  */
-
 import type { LedgerReads } from '../../../ledger/ledger.ts';
 import type { DriftGauge } from '../../../ledger/metrics.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -27,7 +26,7 @@ const orgsPerRun = 10;
 const candidatesMax = 1_000;
 const restPerMs = 100;
 
-interface Check {
+interface LastCheck {
   readonly atMs: number;
   /** Earliest time of the next check. */
   readonly restUntilMs: number;
@@ -36,7 +35,7 @@ interface Check {
 }
 
 export function driftWatch({ db, ledger, clock, log, drift }: DriftWatchDependencies): Job {
-  const checks = new Map<string, Check>();
+  const checks = new Map<string, LastCheck>();
 
   async function due(): Promise<string[]> {
     const nowMs = clock.now().getTime();

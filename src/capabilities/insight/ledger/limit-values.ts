@@ -77,7 +77,7 @@ interface UsedValuesRequest {
   readonly now: Date;
 }
 
-interface UsedValues {
+interface UsedWildcards {
   /** The values of the wildcards, as a JSON array. */
   readonly id: string;
   /** A whole number. Sums of backfilled runs exceed 64 bits. */
@@ -94,7 +94,7 @@ const amountIn: Record<Unit, string> = {
 function selectUsedValues(
   db: Queryable,
   { orgId, window, wildcards, limit: { match, unit }, query, now }: UsedValuesRequest,
-): Promise<PageOf<UsedValues>> {
+): Promise<PageOf<UsedWildcards>> {
   const params = new Params();
   const range = {
     fromMs: Math.floor(window.startMs / bucketMs) * bucketMs,
@@ -105,7 +105,7 @@ function selectUsedValues(
   const values = wildcards.map((_, index) => `v${index}`);
   // Empty: runs without a value. The wildcard: the values of a tag that usage does not tell apart.
   const named = values.map((value) => `${value} <> '' AND ${value} <> '${WILDCARD}'`);
-  return selectPage<UsedValues>(db, {
+  return selectPage<UsedWildcards>(db, {
     select: `SELECT id, settled FROM (
        SELECT json_build_array(${values.join()})::text AS id, sum(${amountIn[unit]}) AS settled
          FROM (${rows}) AS rows WHERE ${named.join(' AND ')}
@@ -129,13 +129,13 @@ function filtersOf(match: Match): RowsRequest['filters'] {
 }
 
 /** The values of the wildcards of a limit, by field. */
-type Values = Readonly<Record<string, string>>;
+type WildcardValues = Readonly<Record<string, string>>;
 
-function namedValues(wildcards: readonly MatchField[], values: readonly string[]): Values {
+function namedValues(wildcards: readonly MatchField[], values: readonly string[]): WildcardValues {
   return Object.fromEntries(wildcards.map((field, index) => [field, values[index] ?? '']));
 }
 
-function scopeWith(values: Values): Scope {
+function scopeWith(values: WildcardValues): Scope {
   const tags = Object.entries(values).flatMap(([field, value]) =>
     isTagField(field) ? [[tagNameOf(field), value]] : [],
   );

@@ -141,7 +141,7 @@ async function tryToReconcile(
 interface Moment {
   readonly version: bigint;
   readonly recount: Recount;
-  readonly paid: readonly Paid[];
+  readonly paid: readonly ComparedPayment[];
   readonly kinds: ReadonlyMap<string, KindAndUnit>;
 }
 
@@ -169,13 +169,13 @@ async function readMoment(
 }
 
 /** Payments of a pack or the prepaid balance, according to the entries and to the tallies. */
-interface Paid {
+interface ComparedPayment {
   readonly kind: Payment['kind'];
   readonly entries: bigint;
   readonly tallies: bigint;
 }
 
-function paidOf({ payments }: Recount, tallies: readonly Payment[]): Paid[] {
+function paidOf({ payments }: Recount, tallies: readonly Payment[]): ComparedPayment[] {
   const tallied = new Map(tallies.map(({ kind, id, nanos }) => [paidName(kind, id), nanos]));
   return [...new Set([...payments.keys(), ...tallied.keys()])].map((name) => ({
     kind: name.startsWith('credits') ? 'credits' : 'prepaid',
@@ -248,7 +248,7 @@ function compareOne(
 
 function conclusion(
   compared: readonly Compared[],
-  paid: readonly Paid[],
+  paid: readonly ComparedPayment[],
   { sums: { entries, runs, usage }, drift }: Totals,
   now: Date,
 ): Reconciliation {
@@ -256,7 +256,7 @@ function conclusion(
   const countersDrift = rows.reduce((sum, one) => (one.isMoney ? sum + one.drift : sum), 0n);
   const paidDrift = paid.reduce((sum, one) => sum + distance(one.entries, one.tallies), 0n);
   const driftNanos = countersDrift + paidDrift + drift.usd + drift.uncovered;
-  const paidBy = (kind: Paid['kind'], source: 'entries' | 'tallies') =>
+  const paidBy = (kind: ComparedPayment['kind'], source: 'entries' | 'tallies') =>
     formatUsd(paid.filter((one) => one.kind === kind).reduce((sum, one) => sum + one[source], 0n));
   return {
     driftNanos,

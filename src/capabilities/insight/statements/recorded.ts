@@ -119,7 +119,7 @@ export async function readRecorded(db: Queryable, request: RecordedRequest): Pro
   };
 }
 
-type Range = readonly [from: Date, to: Date];
+type RecordedRange = readonly [from: Date, to: Date];
 
 /** A table that recorded usage is summed from. */
 interface Source {
@@ -153,7 +153,7 @@ const runs: Source = {
 function sumDays(
   db: Queryable,
   request: RecordedRequest,
-  range: Range,
+  range: RecordedRange,
   source: Source,
   timezone = 'UTC',
 ): Promise<GroupRow[]> {
@@ -176,7 +176,7 @@ function sumDays(
 async function mustReadRuns(
   db: Queryable,
   { orgId, projectDimension }: RecordedRequest,
-  range: Range,
+  range: RecordedRange,
 ): Promise<boolean> {
   const tag = tagIn(projectDimension);
   if (tag === undefined) {
@@ -203,7 +203,7 @@ async function mustReadRuns(
 }
 
 /** Uses the index `runs_late`, whose condition must be in the query word for word. */
-function sumLateRuns(db: Queryable, request: RecordedRequest, range: Range): Promise<GroupRow[]> {
+function sumLateRuns(db: Queryable, request: RecordedRequest, range: RecordedRange): Promise<GroupRow[]> {
   const project = projectSql(request);
   return db.query<GroupRow>(
     `SELECT to_char(charged_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,

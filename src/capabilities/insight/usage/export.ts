@@ -1,5 +1,4 @@
 /** Exports all rows of a usage query, as CSV or NDJSON. */
-
 import { invalidField } from '../../../contract/api-error.ts';
 import { tagPrefix } from '../../../kernel/limits.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -18,14 +17,14 @@ const contentTypes = {
   ndjson: 'application/x-ndjson; charset=utf-8',
 } as const;
 
-type ExportQuery = UsageQuery & { readonly format: keyof typeof contentTypes };
+type UsageExportQuery = UsageQuery & { readonly format: keyof typeof contentTypes };
 
 export interface UsageExportDependencies {
   readonly db: Database;
   readonly exports: SpooledExports;
 }
 
-export type ExportUsage = (orgId: string, query: ExportQuery, now: Date) => Promise<StreamResponse>;
+export type ExportUsage = (orgId: string, query: UsageExportQuery, now: Date) => Promise<StreamResponse>;
 
 export function createUsageExport({ db, exports }: UsageExportDependencies): ExportUsage {
   return async (orgId, query, now) => {
@@ -44,7 +43,7 @@ export function createUsageExport({ db, exports }: UsageExportDependencies): Exp
 async function* formatLines(
   lines: AsyncIterable<readonly string[]>,
   plan: UsagePlan,
-  format: ExportQuery['format'],
+  format: UsageExportQuery['format'],
 ): AsyncGenerator<string> {
   const writer = format === 'csv' ? csvWriter(plan.groupBy) : jsonWriter;
   yield writer.first(viewCompared({ ...zeroSums, previous: plan.before && zeroSums }));

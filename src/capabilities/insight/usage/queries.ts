@@ -190,7 +190,7 @@ function bytesIn(hex: string | null): Uint8Array | null {
   return hex === null ? null : Buffer.from(hex, 'hex');
 }
 
-interface Found {
+interface RankedValues {
   readonly values: readonly string[];
   readonly rank: readonly string[];
   /** Null if there is a total but no group. */
@@ -220,7 +220,7 @@ export async function sumUsage(db: Queryable, request: UsageRequest): Promise<Su
   const sums = usedSides.flatMap((side) => measures.map((name) => `${side}_${name}`));
   const quantities = usedSides.map((side) => `${side}_${quantity}`);
   const bytes = usedSides.flatMap((side) => signs.map(([name]) => `${side}_${name}`));
-  const found = await db.query<Found>(
+  const found = await db.query<RankedValues>(
     `WITH ${sql}, ${everything.sql}, page AS (
        SELECT *, row_number() OVER (ORDER BY ${ordered}) AS place
          FROM groups WHERE ${present} ${following} ORDER BY ${ordered} LIMIT ${params.add(request.limit, 'int8')}
@@ -250,7 +250,7 @@ export async function sumUsage(db: Queryable, request: UsageRequest): Promise<Su
   return { total, groups };
 }
 
-function groupOf(row: Found | undefined, prefix: '' | 'total_'): UsageGroup {
+function groupOf(row: RankedValues | undefined, prefix: '' | 'total_'): UsageGroup {
   const sumsOf = (side: Side): GroupSums => {
     const cell = (name: string) => row?.[`${prefix}${side}_${name}`];
     const bytes = signs.map(([name]) => (cell(name) ?? null) as Uint8Array | null);

@@ -9,7 +9,7 @@ import { conditionsOf, parseDimension, usageRange, viewRange } from './usage.ts'
 import { shownValue, viewSums } from './view.ts';
 
 type Series = UsageSeriesView['series'][number];
-type Point = NonNullable<Series['points'][number]>;
+type SeriesPoint = NonNullable<Series['points'][number]>;
 
 export async function readUsageSeries(
   db: Queryable,
@@ -96,8 +96,8 @@ async function topValues(
     .slice(0, top);
 }
 
-function pointsOf(groups: readonly RankedGroup[], length: number, latency: boolean): (Point | null)[] {
-  const points: (Point | null)[] = Array.from({ length }, () => null);
+function pointsOf(groups: readonly RankedGroup[], length: number, latency: boolean): (SeriesPoint | null)[] {
+  const points: (SeriesPoint | null)[] = Array.from({ length }, () => null);
   for (const group of groups) {
     const sums = viewSums(group);
     points[Number(group.values[0]) - 1] = {

@@ -13,17 +13,17 @@ const sectionDescriptions: Readonly<Record<string, string>> = {
   ip_allow_list: 'Addresses from which the organization can be used.',
 };
 
-interface JsonSchema {
+interface EditorSchema {
   readonly type?: string | readonly string[];
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
-  readonly items?: JsonSchema;
-  readonly anyOf?: readonly JsonSchema[];
+  readonly properties?: Readonly<Record<string, EditorSchema>>;
+  readonly items?: EditorSchema;
+  readonly anyOf?: readonly EditorSchema[];
   readonly format?: string;
   readonly description?: string;
 }
 
 export function editorSchema(): object {
-  const schema = JSON.parse(JSON.stringify(Configuration)) as JsonSchema;
+  const schema = JSON.parse(JSON.stringify(Configuration)) as EditorSchema;
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Configuration of an organization in Purser',
@@ -42,7 +42,7 @@ export function editorSchema(): object {
 }
 
 /** Allows numbers for amounts, within all objects and lists. */
-function withFileForms(schema: JsonSchema): JsonSchema {
+function withFileForms(schema: EditorSchema): EditorSchema {
   const { properties, items } = schema;
   return {
     ...schema,
@@ -59,14 +59,14 @@ function withFileForms(schema: JsonSchema): JsonSchema {
 }
 
 /** Editors do not know the format of the amount; its pattern remains. */
-function withNumber({ format: _, type = 'string', ...schema }: JsonSchema): JsonSchema {
+function withNumber({ format: _, type = 'string', ...schema }: EditorSchema): EditorSchema {
   return { ...schema, type: [...[type].flat(), 'number'] };
 }
 
-function withReferences(section: string, schema: JsonSchema): JsonSchema {
+function withReferences(section: string, schema: EditorSchema): EditorSchema {
   const isIn = (fields: typeof secretFields, name: string) =>
     fields.some((one) => one.section === section && one.field === name);
-  const referring = ({ properties, ...others }: JsonSchema): JsonSchema => ({
+  const referring = ({ properties, ...others }: EditorSchema): EditorSchema => ({
     ...others,
     ...(properties && {
       properties: Object.fromEntries(
@@ -84,7 +84,7 @@ function withReferences(section: string, schema: JsonSchema): JsonSchema {
   return schema.items === undefined ? referring(schema) : { ...schema, items: referring(schema.items) };
 }
 
-function referenceTo({ description }: JsonSchema): JsonSchema {
+function referenceTo({ description }: EditorSchema): EditorSchema {
   const text = { type: 'string', minLength: 1 };
   const reference = {
     type: 'object',

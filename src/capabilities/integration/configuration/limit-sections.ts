@@ -1,5 +1,4 @@
 /** Limits: budgets, limits of customers, the spend cap, the chain budget, rate limits. */
-
 import { findOnlyLimit } from '../../../ledger/limits/limit-changes.ts';
 import { defaultThresholds } from '../../../ledger/limits/limit-fields.ts';
 import { findLimits } from '../../../ledger/limits/limits.ts';

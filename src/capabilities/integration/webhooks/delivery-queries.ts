@@ -249,7 +249,7 @@ export async function requeueDelivery(
   return row;
 }
 
-export interface Range {
+export interface DeliveryRange {
   readonly from: Date;
   readonly to: Date;
   readonly state: 'failed' | 'delivered';
@@ -264,7 +264,7 @@ export interface Range {
 export async function requeueRange(
   tx: Queryable,
   queue: SubscriptionQueue,
-  { from, to, state, after }: Range,
+  { from, to, state, after }: DeliveryRange,
   at: Date,
   limit: number,
 ): Promise<{ count: number; last: string | null }> {

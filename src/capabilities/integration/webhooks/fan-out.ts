@@ -3,7 +3,6 @@
  * transaction creates a bounded number of deliveries, so that on the embedded engine, which has one connection, other
  * work does not wait long.
  */
-
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import { searchGroups } from '../../../platform/db/citus/search-groups.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -71,7 +70,7 @@ async function fanOutTo(
     const listening = await listenersOf(tx, events);
     const now = await agreedNow(tx, clock);
     const deliveries: NewDelivery[] = [];
-    const alerts: (NewAlert & { readonly listener: Listener; readonly event: WaitingEvent })[] = [];
+    const alerts: (NewAlert & { readonly listener: ListenerWithRoom; readonly event: WaitingEvent })[] = [];
     const done: WaitingEvent[] = [];
     for (const event of events) {
       if (deliveries.length + alerts.length >= deliveriesPerBatch) {
@@ -107,7 +106,7 @@ function isFor({ events, created_at }: SubscriptionRow, event: WaitingEvent): bo
   return wantsEvent(events, event.type) && event.created_at.getTime() >= created_at.getTime() - clockSkewMs;
 }
 
-interface Listener extends SubscriptionRow {
+interface ListenerWithRoom extends SubscriptionRow {
   /** Number of further deliveries that may wait; undefined: not known yet. */
   room: number | undefined;
 }
@@ -115,9 +114,9 @@ interface Listener extends SubscriptionRow {
 async function listenersOf(
   tx: Transaction,
   events: readonly WaitingEvent[],
-): Promise<Map<string, Listener[]>> {
+): Promise<Map<string, ListenerWithRoom[]>> {
   const orgIds = [...new Set(events.map(({ tenant_id }) => tenant_id))];
-  const byOrg = new Map<string, Listener[]>();
+  const byOrg = new Map<string, ListenerWithRoom[]>();
   for (const row of await selectSubscriptions(tx, orgIds)) {
     if (row.status !== 'disabled') {
       const others = byOrg.get(row.org_id) ?? [];
@@ -133,7 +132,7 @@ function queueOf({ org_id, id }: SubscriptionRow): SubscriptionQueue {
 }
 
 /** Returns undefined for programs, which get every event. */
-function alertOf({ format, org_id, id }: Listener, event: WaitingEvent): NewAlert | undefined {
+function alertOf({ format, org_id, id }: ListenerWithRoom, event: WaitingEvent): NewAlert | undefined {
   const name =
     format === 'json' || event.data === null
       ? undefined
@@ -142,13 +141,13 @@ function alertOf({ format, org_id, id }: Listener, event: WaitingEvent): NewAler
 }
 
 /** One delivery, or one for each recipient of an e-mail: each is retried on its own. */
-function newDeliveries(ids: Ids, listener: Listener, event: WaitingEvent): NewDelivery[] {
+function newDeliveries(ids: Ids, listener: ListenerWithRoom, event: WaitingEvent): NewDelivery[] {
   return (listener.recipients ?? [null]).map((recipient) => newDelivery(ids, listener, event, recipient));
 }
 
 function newDelivery(
   ids: Ids,
-  listener: Listener,
+  listener: ListenerWithRoom,
   event: WaitingEvent,
   recipient: string | null,
 ): NewDelivery {

@@ -41,7 +41,7 @@ import {
   isMailSubscription,
   patchSubscription,
   pauseSubscription,
-  type Rules,
+  type ReceiverRules,
   resumeSubscription,
   type SubscriptionChange,
   type SubscriptionName,
@@ -49,7 +49,7 @@ import {
   viewSubscription,
 } from './subscriptions.ts';
 
-export interface WebhookDependencies extends Rules {
+export interface WebhookDependencies extends ReceiverRules {
   readonly db: Database;
   readonly ids: Ids;
   readonly secrets: Secrets;

@@ -1,5 +1,4 @@
 /** Life cycle of a subscription: created, changed, paused and resumed, disabled by the service, deleted. */
-
 import { alertEvents } from '../../../contract/alert-events.ts';
 import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
@@ -23,7 +22,7 @@ export const subscriptionsPerOrgMax = 100;
 /** Number of last characters of a URL that are shown, as for keys. */
 const shownCharacters = 4;
 
-export interface Rules {
+export interface ReceiverRules {
   readonly allowPrivateNetworks: boolean;
 }
 
@@ -67,7 +66,7 @@ export function urlForReaders(format: MessageFormat, url: string): string {
 export async function createSubscription(
   tx: Transaction,
   ids: Ids,
-  { allowPrivateNetworks }: Rules,
+  { allowPrivateNetworks }: ReceiverRules,
   now: Date,
   orgId: string,
   { url, format = 'json', events = defaultEvents(format), description }: CreateSubscription,
@@ -145,7 +144,7 @@ export async function changeSubscription(
 
 export function patchSubscription(
   tx: Transaction,
-  { allowPrivateNetworks }: Rules,
+  { allowPrivateNetworks }: ReceiverRules,
   name: SubscriptionName,
   now: Date,
   { url, format, events, description }: PatchSubscription,

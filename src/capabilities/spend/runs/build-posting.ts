@@ -11,7 +11,7 @@ import type { Cost } from './price-run.ts';
 import type { RunDraft, RunRow } from './queries.ts';
 import { noUsage, usageOf } from './run-usage.ts';
 import type { CompleteRun, CreateRun, Measured } from './schema.ts';
-import { type Place, placeOfStored } from './scope-run.ts';
+import { placeOfStored, type RunPlace } from './scope-run.ts';
 
 /** A posting under construction. */
 type Built = { -readonly [Field in keyof Posting<RunDraft>]: Posting<RunDraft>[Field] };
@@ -23,7 +23,7 @@ type Built = { -readonly [Field in keyof Posting<RunDraft>]: Posting<RunDraft>[F
 export function newPosting(
   kind: Posting['kind'],
   entryId: string,
-  place: Place,
+  place: RunPlace,
   amounts: Amounts,
   usage: RunUsage,
   run: RunDraft,
@@ -70,7 +70,7 @@ export interface StagedRun<Body> {
   readonly contentDigest: string | null;
   readonly counts: TokenCounts;
   readonly cost: Cost;
-  readonly place: Place;
+  readonly place: RunPlace;
   readonly startedAt: Date;
   /** Set if this service made the call of the run, or if telemetry reported the call. */
   readonly end: EndOfCall | undefined;

@@ -8,7 +8,7 @@ import type { ParentRow, RunRow } from './queries.ts';
 import type { CreateRun } from './schema.ts';
 
 /** The fields of a posting that say where and when it counts. */
-export interface Place {
+export interface RunPlace {
   readonly runId: string;
   readonly scope: Scope;
   readonly attribution: AttributionValues | undefined;
@@ -20,7 +20,7 @@ export interface Place {
 
 type ScopeContext = Omit<DraftContext, 'now' | 'contentDigest'>;
 
-export function placeRun(body: CreateRun, startedAt: Date, context: ScopeContext): Place {
+export function placeRun(body: CreateRun, startedAt: Date, context: ScopeContext): RunPlace {
   const { decision_id: settled, parent_run_id: parentId } = body;
   const runId = context.admitted?.runId ?? context.ids.next('run');
   const parent = parentId === undefined ? undefined : context.parentOf(parentId);
@@ -65,7 +65,7 @@ export function placeOfStored(
   decisionId: string | null,
   failOpenAtMs: number | undefined,
   atMs = run.charged_at.getTime(),
-): Place {
+): RunPlace {
   return {
     runId: run.id,
     scope: scopeOf(run, run.key_id, run.chain_id),

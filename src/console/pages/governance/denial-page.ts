@@ -21,7 +21,7 @@ import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 
 type Denial = Responses['refusals.read'];
-type Cause = NonNullable<Denial['cause']>;
+type DenialCause = NonNullable<Denial['cause']>;
 type Limit = Responses['limits.read'];
 type Approval = Responses['approvals.read'];
 
@@ -174,12 +174,16 @@ function near(at: string, { org, now }: ScreenVisit): Part {
   return html`${time(at, org.timezone)} <span class="quiet">(${ago(at, now)})</span>`;
 }
 
-function nameOfCause({ kind }: Cause): string {
+function nameOfCause({ kind }: DenialCause): string {
   return kind === 'policy' ? 'Rule' : kind === 'detector' ? 'Detector' : kindName(kind);
 }
 
 /** Links to the page of the cause, if the visitor may open it. */
-function causeLink({ api, org }: ScreenVisit, cause: Cause, limit: Limit | ApiFailure | undefined): Part {
+function causeLink(
+  { api, org }: ScreenVisit,
+  cause: DenialCause,
+  limit: Limit | ApiFailure | undefined,
+): Part {
   const { kind, id, name, deleted } = cause;
   const shown = name === null ? kindName(kind) : kind === 'detector' ? humanize(name) : name;
   if (limit !== undefined && !(limit instanceof ApiFailure)) {

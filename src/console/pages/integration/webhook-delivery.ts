@@ -23,7 +23,7 @@ export const deliveryScreens: readonly Screen[] = [
 
 const tones: Readonly<Record<string, Tone>> = { delivered: 'good', failed: 'bad', waiting: 'info' };
 
-interface DeliveryState extends Pick<DeliveryView, 'state' | 'next_attempt_at'> {
+interface DeliveryProgress extends Pick<DeliveryView, 'state' | 'next_attempt_at'> {
   readonly failure: string | null;
 }
 
@@ -36,7 +36,7 @@ interface DeliveryTexts {
 
 /** Returns the status of a delivery, by webhook or by e-mail. */
 export function deliveryStatus(
-  { state, failure, next_attempt_at }: DeliveryState,
+  { state, failure, next_attempt_at }: DeliveryProgress,
   timezone: string,
   { delivered = 'Delivered', reply }: DeliveryTexts = {},
 ): Part {

@@ -1,5 +1,5 @@
 /** All limits with their usage, and links to the forms of those that the organization sets. */
-import { actionButton, buttonTo, linkButton, type Visitor } from '../../buttons.ts';
+import { actionButton, type ButtonVisitor, buttonTo, linkButton } from '../../buttons.ts';
 import { card, empty, nextPage, tabBar } from '../../components.ts';
 import { spendPerValueLink } from '../../drill-down.ts';
 import { type Filter, filterBar, filterQuery, isFiltered } from '../../filters.ts';
@@ -144,7 +144,7 @@ function emptyState(kind: string, visit: ScreenVisit): Markup {
 export function limitTable(
   limits: readonly LimitView[],
   visit: Pick<ScreenVisit, 'org' | 'now'>,
-  visitor?: Visitor,
+  visitor?: ButtonVisitor,
 ): Markup {
   return table({
     caption: 'Limits',
@@ -182,7 +182,7 @@ export function limitTable(
   });
 }
 
-function editButton(limit: LimitView, visitor: Visitor): Part {
+function editButton(limit: LimitView, visitor: ButtonVisitor): Part {
   const edit = limitEditPath(limit);
   return edit !== undefined && linkButton(visitor, { path: edit, label: 'Edit', about: limitName(limit) });
 }

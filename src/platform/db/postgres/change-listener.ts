@@ -26,7 +26,7 @@ export interface NotificationConnections {
   explainMissing(listener: pg.Client): string;
 }
 
-type Role = 'listener' | 'sender';
+type ConnectionRole = 'listener' | 'sender';
 
 interface Ping {
   readonly payload: string;
@@ -41,7 +41,7 @@ export class ChangeListener {
   readonly #nowMs: () => number;
   /** A channel that only this process uses, because notifications of other processes do not show when they were sent. */
   readonly #pingChannel = `purser_ping_${randomUUID().replaceAll('-', '')}`;
-  #clients: Partial<Record<Role, pg.Client>> = {};
+  #clients: Partial<Record<ConnectionRole, pg.Client>> = {};
   /** Incremented when the connections are dropped, so that results of earlier rounds are ignored. */
   #epoch = 0;
   #listening = new Set<string>();
@@ -105,7 +105,7 @@ export class ChangeListener {
           this.#clients[role] = client;
         }
       }
-      const { listener, sender } = this.#clients as Record<Role, pg.Client>;
+      const { listener, sender } = this.#clients as Record<ConnectionRole, pg.Client>;
       await this.#listenToNew(listener);
       const channels = this.#listening.size;
       const sentAtMs = this.#nowMs();
@@ -127,7 +127,7 @@ export class ChangeListener {
     this.#schedule(pingEveryMs);
   }
 
-  async #open(role: Role): Promise<pg.Client> {
+  async #open(role: ConnectionRole): Promise<pg.Client> {
     const client = await (role === 'listener'
       ? this.#connections.openListener()
       : this.#connections.openSender());

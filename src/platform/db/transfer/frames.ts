@@ -3,7 +3,7 @@
  * file, read a file and load a database.
  */
 import type { AppliedMigration } from '../applied-migrations.ts';
-import type { Partition, Table, TableTotals } from './table-catalog.ts';
+import type { CatalogTable, Partition, TableTotals } from './table-catalog.ts';
 
 export type TransferredMigration = Omit<AppliedMigration, 'readable_from'>;
 
@@ -15,7 +15,7 @@ export interface TransferHeader {
   readonly version: string;
   readonly engine: 'embedded' | 'postgres';
   readonly migrations: readonly TransferredMigration[];
-  readonly tables: readonly Table[];
+  readonly tables: readonly CatalogTable[];
   readonly partitions: readonly Partition[];
   /** A known text encrypted with the encryption key, in base64; null if the database has no secrets yet. */
   readonly keyCheck: string | null;

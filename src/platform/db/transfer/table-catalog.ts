@@ -1,7 +1,7 @@
 /** The tables of a database as its catalog describes them: columns, partitions, and an order that satisfies foreign keys. */
 import type { BulkConnection } from './bulk-connection.ts';
 
-export interface Table {
+export interface CatalogTable {
   readonly name: string;
   /** The names are sorted, because their order in the table depends on the order of the migrations. */
   readonly columns: readonly string[];
@@ -30,7 +30,7 @@ const schema = 'current_schema()::regnamespace';
 export async function readTables(
   connection: BulkConnection,
   isExcluded: (table: string) => boolean,
-): Promise<Table[]> {
+): Promise<CatalogTable[]> {
   const rows = await connection.query<{ name: string; columns: string[] }>(
     `SELECT c.relname::text AS name,
             (SELECT array_agg(a.attname::text ORDER BY a.attname::text COLLATE "C") FROM pg_attribute a
@@ -51,10 +51,10 @@ export async function readTables(
 }
 
 function inOrderOfReferences(
-  tables: readonly Table[],
+  tables: readonly CatalogTable[],
   references: readonly { from: string; to: string }[],
-): Table[] {
-  const ordered: Table[] = [];
+): CatalogTable[] {
+  const ordered: CatalogTable[] = [];
   const left = new Set(tables);
   while (left.size > 0) {
     const names = new Set([...left].map(({ name }) => name));
@@ -97,7 +97,7 @@ export function quoted(identifier: string): string {
   return `"${identifier.replaceAll('"', '""')}"`;
 }
 
-export function columnList({ columns }: Pick<Table, 'columns'>): string {
+export function columnList({ columns }: Pick<CatalogTable, 'columns'>): string {
   return columns.map(quoted).join(', ');
 }
 
@@ -108,7 +108,7 @@ export interface TableTotals {
 }
 
 /** Returns the totals of a table. Both engines give values the same text in the session of a `BulkConnection`. */
-export async function readTotals(connection: BulkConnection, table: Table): Promise<TableTotals> {
+export async function readTotals(connection: BulkConnection, table: CatalogTable): Promise<TableTotals> {
   const [totals] = await connection.query<TableTotals>(
     `SELECT count(*)::text AS rows, coalesce(sum(hashtextextended(ROW(${columnList(table)})::text, 0)), 0)::text AS digest
        FROM ${quoted(table.name)}`,

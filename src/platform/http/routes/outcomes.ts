@@ -4,12 +4,12 @@ import { platformTenant } from './access.ts';
 import type { Change, WriteOutcome } from './route.ts';
 
 /** `org_id` is null for a resource of the platform. */
-interface Resource {
+interface ChangedResource {
   readonly org_id: string | null;
   readonly id: string;
 }
 
-export function created<Row extends Resource, View extends object>(
+export function created<Row extends ChangedResource, View extends object>(
   kind: string,
   row: Row,
   view: (row: Row) => View,
@@ -18,7 +18,7 @@ export function created<Row extends Resource, View extends object>(
   return changed(kind, { after: row }, view, event);
 }
 
-export function changed<Row extends Resource, View extends object>(
+export function changed<Row extends ChangedResource, View extends object>(
   kind: string,
   { before, after }: { readonly before?: Row | undefined; readonly after: Row },
   view: (row: Row) => View,
@@ -29,7 +29,7 @@ export function changed<Row extends Resource, View extends object>(
 }
 
 /** Returns the outcome of a removal. The event repeats the removed resource and the time of its removal. */
-export function removed<Row extends Resource>(
+export function removed<Row extends ChangedResource>(
   kind: string,
   row: Row,
   view: (row: Row) => object,
@@ -54,7 +54,7 @@ export function settingChanged<View extends object>(
 /** Returns a change. `of` is the resource, or the id of the org for a setting that an org has once. */
 export function changeOf(
   kind: string,
-  of: Resource | string,
+  of: ChangedResource | string,
   { before, after }: Pick<Change, 'before' | 'after'>,
   event?: EventType,
 ): Change {

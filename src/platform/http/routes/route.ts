@@ -76,7 +76,7 @@ export interface WriteOutcome<Body> {
   readonly customers?: readonly string[];
 }
 
-interface Declaration<Path extends string, Query extends TObject> {
+interface RouteDeclaration<Path extends string, Query extends TObject> {
   /** A stable dotted id, such as `orgs.create`. It is the operation id in OpenAPI and the action in the audit log. */
   readonly id: string;
   readonly path: Path;
@@ -175,7 +175,7 @@ const publicAccess: Access = { kind: 'public' };
 type OwnAccess = Exclude<Access, { kind: 'public' }>;
 
 interface ReadDeclaration<Path extends string, Query extends TObject, Response extends TSchema>
-  extends Declaration<Path, Query> {
+  extends RouteDeclaration<Path, Query> {
   readonly access: OwnAccess;
   readonly response: Response;
   /** Content types of the streams that a client may request instead. */
@@ -192,7 +192,8 @@ export function read<const Path extends string, Query extends TObject, Response 
   return { ...common(declaration), access, contentTypes, run: runOf('read', handler) };
 }
 
-interface StreamDeclaration<Path extends string, Query extends TObject> extends Declaration<Path, Query> {
+interface StreamDeclaration<Path extends string, Query extends TObject>
+  extends RouteDeclaration<Path, Query> {
   readonly access: OwnAccess;
   readonly contentTypes: readonly string[];
   handler(context: HandlerContext<PathParams<Path>, Static<Query>, undefined>): Promise<StreamResponse>;
@@ -207,7 +208,7 @@ export function stream<const Path extends string, Query extends TObject>(
 }
 
 interface PublicReadDeclaration<Path extends string, Query extends TObject, Response extends TSchema>
-  extends Declaration<Path, Query> {
+  extends RouteDeclaration<Path, Query> {
   readonly response: Response;
   handler(context: PublicHandlerContext<PathParams<Path>, Static<Query>>): Promise<Static<Response>>;
 }
@@ -218,7 +219,7 @@ export function publicRead<const Path extends string, Query extends TObject, Res
   return { ...common(declaration), access: publicAccess, run: runOf('read', declaration.handler) };
 }
 
-interface PublicDocumentDeclaration extends Declaration<string, TObject> {
+interface PublicDocumentDeclaration extends RouteDeclaration<string, TObject> {
   readonly response: TSchema;
   handler(): Rendered;
 }
@@ -229,7 +230,7 @@ export function publicDocument(declaration: PublicDocumentDeclaration): Route {
 }
 
 interface ChangingDeclaration<Path extends string, Query extends TObject, Body extends TObject, Response>
-  extends Declaration<Path, Query> {
+  extends RouteDeclaration<Path, Query> {
   readonly method: Exclude<Method, 'GET'>;
   readonly access: OwnAccess;
   readonly body?: Body;
@@ -313,7 +314,7 @@ export function decision<const Path extends string, Body extends TObject, Respon
   return { ...changing(declaration), run: runOf('decision', declaration.handler) };
 }
 
-type AnyDeclaration = Declaration<string, TObject> & { readonly response?: TSchema };
+type AnyDeclaration = RouteDeclaration<string, TObject> & { readonly response?: TSchema };
 
 function common(declaration: AnyDeclaration): Omit<Route, 'access' | 'run'> {
   const { id, path, summary, description, query, response, errors, bodyLimitBytes, bodyValuesMax } =

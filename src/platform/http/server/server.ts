@@ -25,7 +25,7 @@ const waiting = Symbol('waiting');
 const unread = Symbol('unread');
 
 /** A connection, and the response to the latest request that was read from it. */
-interface Connection extends Duplex {
+interface HttpConnection extends Duplex {
   [latest]?: ServerResponse;
   /** Number of requests that were read but wait for earlier responses. */
   [waiting]?: number;
@@ -58,7 +58,7 @@ export function createHttpServer(
    * responses costs the memory of a single response.
    */
   const serve = (request: IncomingMessage, response: ServerResponse) => {
-    const socket = request.socket as Connection;
+    const socket = request.socket as HttpConnection;
     const before = socket[latest];
     socket[unread]?.requestRead();
     if (socket.destroyed || before?.shouldKeepAlive === false) {
@@ -79,7 +79,7 @@ export function createHttpServer(
     }
     wait(socket, before, () => handler(request, response));
   };
-  server.on('connection', (socket: Connection) => {
+  server.on('connection', (socket: HttpConnection) => {
     socket[unread] = new UnreadHead(socket, () => socket[latest]?.req.complete === false);
   });
   server.on('request', serve);
@@ -92,7 +92,7 @@ export function createHttpServer(
     answerAfterAll(socket, apiError('not_found', 'There is no such route.'));
   });
 
-  server.on('clientError', (error: ParseError, socket: Connection) => {
+  server.on('clientError', (error: ParseError, socket: HttpConnection) => {
     if (error.code === 'ECONNRESET') {
       socket.destroy();
       return;
@@ -122,7 +122,7 @@ export function createHttpServer(
    * Sends an error for CONNECT or for bytes that are not a request, after all earlier responses, unless one of them
    * closes the connection.
    */
-  function answerAfterAll(socket: Connection, error: ApiError, line?: RequestLine): void {
+  function answerAfterAll(socket: HttpConnection, error: ApiError, line?: RequestLine): void {
     const response = socket[latest];
     const answer = () => {
       if (response?.shouldKeepAlive !== false) {
@@ -139,7 +139,7 @@ export function createHttpServer(
   return server;
 }
 
-function wait(socket: Connection, before: ServerResponse, next: () => void): void {
+function wait(socket: HttpConnection, before: ServerResponse, next: () => void): void {
   if (socket[waiting] === undefined) {
     socket[waiting] = 0;
     // Paused again, because reading the body of a request resumes the socket.
