@@ -38,6 +38,12 @@ export function pythonTelemetry(): Promise<string | undefined> {
   return client({ name: 'python-telemetry', from: 'PyPI', packages }, 'bin/python');
 }
 
+/** Returns the Python interpreter that has the validator of FOCUS. */
+export function focusValidator(): Promise<string | undefined> {
+  const packages = ['focus-validator==2.2.1', 'duckdb==1.5.6', 'polars==1.44.2', 'pyarrow==21.0.0'];
+  return client({ name: 'focus-validator', from: 'PyPI', packages, python: '3.12' }, 'bin/python');
+}
+
 /** Returns the path of the program. A client that is missing is a message, or a failure if PURSER_TEST_REQUIRE_ALL is set. */
 export async function client(tool: Tool, program: string): Promise<string | undefined> {
   const installed = await install(tool);

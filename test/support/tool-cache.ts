@@ -23,6 +23,8 @@ export interface Tool {
   readonly from: 'npm' | 'PyPI';
   /** Packages with their exact versions. A change of the list installs again. */
   readonly packages: readonly string[];
+  /** The lowest version of Python that runs them, such as `3.12`. By default any. */
+  readonly python?: string;
   /** Versions of packages that npm packages depend on. */
   readonly overrides?: Readonly<Record<string, string>>;
 }
@@ -63,7 +65,35 @@ async function fromNpm(directory: string, { packages, overrides = {} }: Tool): P
   await run('npm', ['install', ...options, ...packages], { maxBuffer: outputBytesMax });
 }
 
-async function fromPyPI(directory: string, { packages }: Tool): Promise<void> {
-  await run('python3', ['-m', 'venv', directory]);
+async function fromPyPI(directory: string, { packages, python = '3.0' }: Tool): Promise<void> {
+  await runPython(python, ['-m', 'venv', directory]);
   await run(join(directory, 'bin/pip'), ['install', '--quiet', ...packages], { maxBuffer: outputBytesMax });
+}
+
+/** Newer versions that may be installed beside `python3`. */
+const pythonMinors = [12, 13, 14];
+
+/** Runs the first Python of this version or a later one. pyenv selects a version by the variable. */
+async function runPython(lowest: string, args: readonly string[]): Promise<void> {
+  const [, lowestMinor = '0'] = lowest.split('.');
+  const later = pythonMinors.filter((minor) => minor >= Number(lowestMinor));
+  const check = `import sys; sys.exit(sys.version_info < (3, ${lowestMinor}))`;
+  const candidates = [
+    { program: 'python3', env: process.env },
+    ...later.map((minor) => ({
+      program: `python3.${minor}`,
+      env: { ...process.env, PYENV_VERSION: `3.${minor}` },
+    })),
+  ];
+  for (const { program, env } of candidates) {
+    const fits = await run(program, ['-c', check], { env }).then(
+      () => true,
+      () => false,
+    );
+    if (fits) {
+      await run(program, [...args], { env });
+      return;
+    }
+  }
+  throw new Error(`there is no Python ${lowest} or later`);
 }
