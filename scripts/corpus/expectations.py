@@ -85,24 +85,51 @@ def responses_tokens(_, usage):
     )
 
 
-def messages_tokens(_, usage):
+def iteration_tokens(one):
+    read = one.get("cache_read_input_tokens") or 0
+    written = one.get("cache_creation_input_tokens") or 0
+    hour = (one.get("cache_creation") or {}).get("ephemeral_1h_input_tokens") or 0
+    return tokens_of(
+        input=one["input_tokens"] + read + written,
+        cached_input=read,
+        cache_write=written - hour,
+        cache_write_1h=hour,
+        output=one["output_tokens"],
+        reasoning=(one.get("output_tokens_details") or {}).get("thinking_tokens") or 0,
+    )
+
+
+def sum_of(*lists):
+    kinds = dict.fromkeys(kind for tokens in lists for kind in tokens)
+    return {kind: sum(tokens.get(kind, 0) for tokens in lists) for kind in kinds}
+
+
+def other_models_tokens(entry, usage):
+    """
+    Tokens by model that are charged at the rates of another model than the one that answers.
+    https://platform.claude.com/docs/en/agents-and-tools/tool-use/advisor-tool: the counts of the message leave advisors out.
+    https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback: the counts are those of the fallback that has answered. An
+    attempt that was declined before it had output is not charged.
+    """
+    if entry["api"] != "messages" or not usage:
+        return {}
+    iterations = usage.get("iterations") or []
+    fallbacks = [one for one in iterations if one["type"] == "fallback_message"]
+    declined = [one for one in iterations if fallbacks and one["type"] in ("message", "fallback_message") and one is not fallbacks[-1]]
+    advisors = [one for one in iterations if one["type"] == "advisor_message"]
+    others = {}
+    for one in advisors + [one for one in declined if one["output_tokens"]]:
+        others[one["model"]] = sum_of(others.get(one["model"], {}), iteration_tokens(one))
+    return others
+
+
+def messages_tokens(entry, usage):
     """
     https://platform.claude.com/docs/en/build-with-claude/prompt-caching: `input_tokens` leaves out what is read from or written to a cache.
     Compactions are iterations that the other counts leave out: https://platform.claude.com/docs/en/build-with-claude/compaction
     """
-    besides = [one for one in usage.get("iterations") or [] if one["type"] == "compaction"]
-    sums = dict.fromkeys(("input", "cached_input", "cache_write", "cache_write_1h", "output", "reasoning"), 0)
-    for one in [usage, *besides]:
-        read = one.get("cache_read_input_tokens") or 0
-        written = one.get("cache_creation_input_tokens") or 0
-        hour = (one.get("cache_creation") or {}).get("ephemeral_1h_input_tokens") or 0
-        sums["input"] += one["input_tokens"] + read + written
-        sums["cached_input"] += read
-        sums["cache_write"] += written - hour
-        sums["cache_write_1h"] += hour
-        sums["output"] += one["output_tokens"]
-        sums["reasoning"] += (one.get("output_tokens_details") or {}).get("thinking_tokens") or 0
-    return tokens_of(**sums)
+    besides = [iteration_tokens(one) for one in usage.get("iterations") or [] if one["type"] == "compaction"]
+    return sum_of(iteration_tokens(usage), *besides, *other_models_tokens(entry, usage).values())
 
 
 def embeddings_tokens(_, usage):
@@ -235,7 +262,12 @@ def expected_of(entry, prices):
     units = units_in(entry, usage, response)
     tier, region = service_of(entry, usage, response)
     served = response.get("model") or entry["model"]
-    parts = parts_of(tokens, units, prices[served], tier)
+    others = other_models_tokens(entry, usage)
+    own = {kind: count - sum(other.get(kind, 0) for other in others.values()) for kind, count in tokens.items()}
+    parts = sum_of(
+        parts_of(own, units, prices[served], tier),
+        *(parts_of(other, {}, prices[model], tier) for model, other in others.items()),
+    )
     stated = stated_cost(usage)
     if stated is not None:
         parts = scaled(parts, stated)

@@ -7,13 +7,13 @@ import {
   type GatewaySettings,
   kindOf,
 } from '../capabilities/integration/connections/index.ts';
-import { costOf, worstCaseCost } from '../kernel/prices.ts';
+import { worstCaseCost } from '../kernel/prices.ts';
 import type { CallOutcome } from '../kernel/providers/call-end.ts';
 import type { ToolFormat } from '../kernel/providers/call-format.ts';
-import type { AdvisorUsage, CallUsage, ServerTools } from '../kernel/providers/call-usage.ts';
+import type { CallUsage, ServerTools } from '../kernel/providers/call-usage.ts';
 import { type OfferedTool, offeredTools, requestsCompaction } from '../kernel/providers/offered-tools.ts';
 import { countedCalls, mostCalls } from '../kernel/providers/server-tools.ts';
-import { maximumRatesFor, ratesFor, type Tariff } from '../kernel/rate-modifiers.ts';
+import { maximumRatesFor, type Tariff } from '../kernel/rate-modifiers.ts';
 import { GatewayError } from './errors/gateway-error.ts';
 import type { ParsedCall } from './parse-call.ts';
 
@@ -218,7 +218,7 @@ export function toolChargesOf(
   price: Tariff,
   tools: CallTools,
   { toolCalls = noUnits, isFinal, isAccepted }: CallOutcome,
-  { serverTools, advisors, statedNanos }: CallUsage,
+  { serverTools, statedNanos }: CallUsage,
 ): ToolCharges {
   // The report takes precedence over the shown calls. A call that the provider did not run, such as one beyond the maximum of
   // searches, is shown but not reported.
@@ -229,7 +229,7 @@ export function toolChargesOf(
   const isAll = !isAccepted || (isFinal && tools.isVisible);
   const calls = isAll ? seen : mostCalls(seen, tools.callsMax);
   const units: Record<string, number> = {};
-  let nanos = tools.advisor === undefined ? 0n : advisorCost(price, tools.advisor, advisors);
+  let nanos = 0n;
   for (const [unit, count] of Object.entries(calls)) {
     const isOffered = tools.offered.has(unit);
     if (price.unitNanos.has(unit) || price.hasFreeUnits === true) {
@@ -237,6 +237,7 @@ export function toolChargesOf(
     } else if (tools.tokensOnly.has(unit) || (eitherSide.has(unit) && !isOffered)) {
       // Charged as tokens, or run by the client.
     } else if (unit === 'advisor' && tools.advisor !== undefined) {
+      // Its tokens are reported, and charged at the price of its model.
       nanos = isAll ? nanos : tools.nanos;
     } else if (tools.callNanos === undefined) {
       // For a unit without a price, the held amount is posted.
@@ -246,23 +247,6 @@ export function toolChargesOf(
     }
   }
   return { units, nanos };
-}
-
-/** Returns the additional cost of advisors. Their tokens are already charged at the rates of the called model. */
-function advisorCost(price: Tariff, advisor: Tariff, usages: readonly AdvisorUsage[]): bigint {
-  let nanos = 0n;
-  for (const usage of usages) {
-    const counts = {
-      inputTokens: BigInt(usage.inputTokens),
-      cachedInputTokens: BigInt(usage.cachedInputTokens),
-      cacheWriteTokens: BigInt(usage.cacheWriteTokens),
-      outputTokens: BigInt(usage.outputTokens),
-    };
-    const own = costOf(ratesFor(advisor, usualTerms, counts.inputTokens), counts);
-    const charged = costOf(ratesFor(price, usualTerms, counts.inputTokens), counts);
-    nanos += own > charged ? own - charged : 0n;
-  }
-  return nanos;
 }
 
 function countOf(value: unknown): number | undefined {

@@ -21,6 +21,7 @@ export type RunUsage = Pick<
   | 'service_tier'
   | 'region'
   | 'served_model'
+  | 'other_models'
   | 'cost_usd'
   | 'value_usd'
   | 'metadata'

@@ -6,11 +6,19 @@ import { countedCalls, type ServerTools } from './server-tools.ts';
 
 export type { ServerTools } from './server-tools.ts';
 
-/** Tokens of a model that advised the model of a call. They are included in the counts of the call. */
-export type AdvisorUsage = Pick<
-  CallUsage,
-  'inputTokens' | 'cachedInputTokens' | 'cacheWriteTokens' | 'outputTokens'
->;
+/** Tokens of another model within a call, such as an advisor. They are included in the counts of the call. */
+export interface ModelUsage
+  extends Pick<
+    CallUsage,
+    | 'inputTokens'
+    | 'cachedInputTokens'
+    | 'cacheWriteTokens'
+    | 'cacheWrite1hTokens'
+    | 'outputTokens'
+    | 'reasoningTokens'
+  > {
+  readonly model: string;
+}
 
 export interface CallUsage {
   /** All input tokens, including cached ones and those written to a cache. */
@@ -26,7 +34,7 @@ export interface CallUsage {
   readonly audioInputTokens: number;
   readonly audioOutputTokens: number;
   readonly serverTools: ServerTools;
-  readonly advisors: readonly AdvisorUsage[];
+  readonly others: readonly ModelUsage[];
   /** The cost that the provider states, with that of its tools; null if it states none. */
   readonly statedNanos: bigint | null;
   /** The tier that the call was served in; null if the provider does not report one. */
@@ -45,7 +53,7 @@ export const noUsage: CallUsage = {
   audioInputTokens: 0,
   audioOutputTokens: 0,
   serverTools: {},
-  advisors: [],
+  others: [],
   statedNanos: null,
   serviceTier: null,
   region: null,
@@ -54,6 +62,17 @@ export const noUsage: CallUsage = {
 /** Returns false for a usage without tokens. Every answer has tokens, so the provider did not count them. */
 export function hasTokens({ inputTokens, outputTokens }: CallUsage): boolean {
   return inputTokens > 0 || outputTokens > 0;
+}
+
+/** The tokens of another model, as a run states them. */
+export interface OtherModelFields
+  extends Pick<
+    RunUsageFields,
+    'input_tokens' | 'cached_input_tokens' | 'cache_write_tokens' | 'output_tokens'
+  > {
+  readonly model: string;
+  readonly cache_write_1h_tokens: number;
+  readonly reasoning_tokens: number;
 }
 
 /** The fields of a completed run that usage sets. */
@@ -70,6 +89,7 @@ export interface RunUsageFields {
   readonly region?: string;
   readonly units?: Readonly<Record<string, number>>;
   readonly cost_usd?: string;
+  readonly other_models?: OtherModelFields[];
 }
 
 /** The only place that maps usage of providers to fields of runs. */
@@ -104,10 +124,31 @@ export function runUsageOf(usage: CallUsage): RunUsageFields {
   if (Object.keys(usage.serverTools).length > 0) {
     fields.units = usage.serverTools;
   }
+  if (usage.others.length > 0) {
+    fields.other_models = otherModelsOf(usage.others);
+  }
   if (usage.statedNanos !== null) {
     fields.cost_usd = formatUsd(usage.statedNanos);
   }
   return fields;
+}
+
+/** Returns the tokens of each model, with one entry per model. */
+function otherModelsOf(others: readonly ModelUsage[]): OtherModelFields[] {
+  const byModel = new Map<string, OtherModelFields>();
+  for (const one of others) {
+    const before = byModel.get(one.model);
+    byModel.set(one.model, {
+      model: one.model,
+      input_tokens: (before?.input_tokens ?? 0) + one.inputTokens,
+      cached_input_tokens: (before?.cached_input_tokens ?? 0) + one.cachedInputTokens,
+      cache_write_tokens: (before?.cache_write_tokens ?? 0) + one.cacheWriteTokens - one.cacheWrite1hTokens,
+      cache_write_1h_tokens: (before?.cache_write_1h_tokens ?? 0) + one.cacheWrite1hTokens,
+      output_tokens: (before?.output_tokens ?? 0) + one.outputTokens,
+      reasoning_tokens: (before?.reasoning_tokens ?? 0) + one.reasoningTokens,
+    });
+  }
+  return [...byModel.values()].filter(({ model }) => otherModel(model, '') !== undefined);
 }
 
 const serviceWord = new RegExp(wordPattern);
@@ -135,7 +176,7 @@ export function addUsage(one: CallUsage, other: CallUsage): CallUsage {
     audioInputTokens: one.audioInputTokens + other.audioInputTokens,
     audioOutputTokens: one.audioOutputTokens + other.audioOutputTokens,
     serverTools,
-    advisors: one.advisors.length === 0 ? other.advisors : [...one.advisors, ...other.advisors],
+    others: one.others.length === 0 ? other.others : [...one.others, ...other.others],
     statedNanos:
       one.statedNanos === null || other.statedNanos === null ? null : one.statedNanos + other.statedNanos,
     serviceTier: other.serviceTier ?? one.serviceTier,

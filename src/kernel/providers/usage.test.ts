@@ -394,6 +394,36 @@ test('a stream whose context was compacted has the counts of its iterations, eac
   });
 });
 
+test('the fallback that has answered is charged, and what was declined before its output is not', () => {
+  const answered = { input_tokens: 412, output_tokens: 264 };
+  const declined = { type: 'message', model: 'claude-fable-5', input_tokens: 408, output_tokens: 0 };
+  const fallback = { type: 'fallback_message', model: 'claude-opus-4-8', ...answered };
+  const fields = (iterations: object[]) =>
+    runUsageOf(usageOfBody('messages', { usage: { ...answered, iterations } }) ?? noUsage);
+  const alone = fields([declined, fallback]);
+  expect(alone).toMatchObject(answered);
+  expect(alone.other_models).toBeUndefined();
+  // Part of its output was sent before it was declined.
+  expect(fields([{ ...declined, output_tokens: 5 }, fallback])).toMatchObject({
+    input_tokens: 820,
+    output_tokens: 269,
+    other_models: [{ model: 'claude-fable-5', input_tokens: 408, output_tokens: 5 }],
+  });
+});
+
+test('the tokens of advisors are counted, and named by model', () => {
+  const own = { input_tokens: 10, output_tokens: 20 };
+  const advice = { type: 'advisor_message', model: 'claude-wise', input_tokens: 8, output_tokens: 16 };
+  const cached = { ...advice, cache_read_input_tokens: 100 };
+  const usage = { ...own, iterations: [{ type: 'message', ...own }, advice, cached] };
+  expect(runUsageOf(usageOfBody('messages', { usage }) ?? noUsage)).toMatchObject({
+    input_tokens: 126,
+    cached_input_tokens: 100,
+    output_tokens: 52,
+    other_models: [{ model: 'claude-wise', input_tokens: 116, cached_input_tokens: 100, output_tokens: 32 }],
+  });
+});
+
 test('thoughts of Claude are a part of its output', () => {
   const usage = { input_tokens: 3, output_tokens: 20, output_tokens_details: { thinking_tokens: 15 } };
   expect(runUsageOf(usageOfBody('messages', { usage }) ?? noUsage)).toMatchObject({

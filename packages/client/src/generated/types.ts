@@ -770,11 +770,22 @@ export interface CompleteRun {
   readonly audio_input_tokens?: number;
   readonly audio_output_tokens?: number;
   readonly images?: number;
+  readonly other_models?: readonly CompleteRun_other_models[];
   readonly cost_usd?: string;
   readonly value_usd?: string;
   readonly latency_ms?: number;
   readonly finished_at?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+export interface CompleteRun_other_models {
+  readonly model: string;
+  readonly input_tokens?: number;
+  readonly cached_input_tokens?: number;
+  readonly cache_write_tokens?: number;
+  readonly cache_write_1h_tokens?: number;
+  readonly output_tokens?: number;
+  readonly reasoning_tokens?: number;
 }
 
 export interface Configuration {
@@ -1215,6 +1226,7 @@ export interface CreateRun {
   readonly audio_input_tokens?: number;
   readonly audio_output_tokens?: number;
   readonly images?: number;
+  readonly other_models?: readonly CompleteRun_other_models[];
   readonly cost_usd?: string;
   readonly value_usd?: string;
   readonly latency_ms?: number;

@@ -5,7 +5,7 @@ import { completionPosting } from './build-posting.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import type { EndOfCall } from './draft-context.ts';
 import { type Drafted, isInvalid } from './draft-run.ts';
-import { asDecided, findRunPrice, type RunPrice } from './find-price.ts';
+import { asDecided, findRunPrice, type RunPrice, withOtherPrices } from './find-price.ts';
 import { postRuns } from './post-runs.ts';
 import { isFieldError, settledCost, type TriedUsage } from './price-run.ts';
 import type { RunRow } from './queries.ts';
@@ -49,12 +49,15 @@ export async function completeRun(
 }
 
 /** Returns the price at the run's admission; undefined if there is none, or if the cost is given. */
-function priceOf(
+async function priceOf(
   deps: RunDependencies,
   { org_id, model, served_model, decision_id, charged_at, provider, region }: RunRow,
   body: CompleteRun,
   calledAt: CalledAt | undefined,
-): RunPrice | undefined | Promise<RunPrice | undefined> {
+): Promise<RunPrice | undefined> {
+  if (body.cost_usd !== undefined) {
+    return undefined;
+  }
   const priced = {
     model,
     served_model: body.served_model ?? served_model,
@@ -62,7 +65,11 @@ function priceOf(
     provider,
     region: body.region ?? region,
   };
-  return body.cost_usd === undefined ? findRunPrice(deps, org_id, priced, charged_at, calledAt) : undefined;
+  const price = await findRunPrice(deps, org_id, priced, charged_at, calledAt);
+  return withOtherPrices(deps.prices, org_id, body, price, {
+    atMs: charged_at.getTime(),
+    at: calledAt ?? priced,
+  });
 }
 
 /** Takes the completion through the stages of a run. Stored fields that the body leaves out keep their values from the creation. */

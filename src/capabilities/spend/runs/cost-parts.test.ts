@@ -141,6 +141,41 @@ describe('a run', () => {
     await expectBalanced('12');
   });
 
+  test('charges the tokens of other models at their prices', async () => {
+    await putPrice('adviser', { input_usd_per_million: '5', output_usd_per_million: '50' });
+    const body = { model: 'every-kind', input_tokens: 3_000_000, output_tokens: 2_000_000 };
+    const adviser = { model: 'adviser', input_tokens: 1_000_000, output_tokens: 1_000_000 };
+    const run = await post('/v1/runs', { ...body, other_models: [adviser] });
+    expect(run).toMatchObject({
+      cost_usd: '69.01',
+      input_tokens: 3_000_000,
+      cost_parts: [
+        part('input', 3_000_000, '9'),
+        part('output', 2_000_000, '60'),
+        part('request', 1, '0.01'),
+      ],
+    });
+    const fieldsOf = async (other: object) =>
+      (await post('/v1/runs', { ...body, other_models: [other] })).error.details.fields;
+    expect(await fieldsOf({ model: 'no-price-9', input_tokens: 1 })).toMatchObject([
+      { field: 'other_models', code: 'invalid_value' },
+    ]);
+    expect(await fieldsOf({ ...adviser, output_tokens: 2_000_001 })).toMatchObject([
+      { field: 'other_models', code: 'out_of_range' },
+    ]);
+  });
+
+  test('posts the held amount if another model has no price', async () => {
+    const { decision_id } = await post('/v1/edge/decision', {
+      model: 'every-kind',
+      estimated_cost_usd: '40',
+    });
+    const other_models = [{ model: 'no-price-9', input_tokens: 1_000_000 }];
+    expect(
+      await post('/v1/runs', { model: 'every-kind', decision_id, input_tokens: 1_000_000, other_models }),
+    ).toMatchObject({ cost_usd: '40', marks: ['unpriced'] });
+  });
+
   test('rejects reasoning tokens beyond the output', async () => {
     const body = { model: 'every-kind', output_tokens: 5, reasoning_tokens: 4, audio_output_tokens: 2 };
     const { status, json } = await send('POST', '/v1/runs', body);

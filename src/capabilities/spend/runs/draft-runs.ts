@@ -8,7 +8,7 @@ import { findCallInProgress, parentOfCall } from './calls-in-progress.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
 import type { DraftContext, EndOfCall, StartOfCall } from './draft-context.ts';
 import { type Drafted, draftRun, isInvalid } from './draft-run.ts';
-import { findRunPrice } from './find-price.ts';
+import { findRunPrice, withOtherPrices } from './find-price.ts';
 import { needsPrice } from './price-run.ts';
 import { findParents, type ParentRow, type RunDraft } from './queries.ts';
 import type { CreateRun } from './schema.ts';
@@ -81,7 +81,14 @@ export async function draftEach(
           started?.calledAt ?? ends?.[index]?.calledAt,
         )
       : undefined;
-    const price = found instanceof Promise ? await found : found;
+    const own = found instanceof Promise ? await found : found;
+    const price =
+      body.other_models === undefined
+        ? own
+        : await withOtherPrices(deps.prices, caller.tenantId, body, own, {
+            atMs: pricedAt(body, context).getTime(),
+            at: body,
+          });
     drafts.push(draftRun(body, context, price, ends?.[index]));
   }
   return drafts;

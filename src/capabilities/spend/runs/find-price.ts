@@ -5,12 +5,15 @@ import { findEnds } from '../../../ledger/postings/ledger-writes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { PriceInForce } from '../models/index.ts';
 import type { RunDependencies } from './dependencies.ts';
+import type { CompleteRun } from './schema.ts';
 
 /** A price, and how the model is served according to the decision that the run settles. */
 export interface RunPrice extends PriceInForce {
   readonly heldService?: HeldService;
   /** True if the model that served the run has no price: this is the price of the decision, the least that the run has cost. */
   readonly isOfDecision?: true;
+  /** Prices of the other models of the run, by the name that it states; undefined: a model has none. */
+  readonly others?: ReadonlyMap<string, PriceInForce | undefined>;
 }
 
 type PriceDependencies = Pick<RunDependencies, 'db' | 'ledger' | 'prices' | 'failOpen'>;
@@ -111,6 +114,25 @@ export async function findSettledPrice(
   }
   const ofDecision = await priceOf(decided.model);
   return ofDecision === undefined ? byPolicy : { ...ofDecision, isOfDecision: true };
+}
+
+/** Returns the price with those of the other models that the run states. */
+export async function withOtherPrices(
+  prices: RunDependencies['prices'],
+  orgId: string,
+  { other_models = [] }: Pick<CompleteRun, 'other_models'>,
+  price: RunPrice | undefined,
+  { atMs, at }: { readonly atMs: number; readonly at: CalledAt },
+): Promise<RunPrice | undefined> {
+  if (price === undefined || other_models.length === 0) {
+    return price;
+  }
+  const others = new Map<string, PriceInForce | undefined>();
+  for (const { model } of other_models) {
+    const found = await prices.findForCall(orgId, model, atMs, at);
+    others.set(model, found?.unpriced === 'record' ? undefined : found);
+  }
+  return { ...price, others };
 }
 
 /** Returns the body with the tier and region of its decision, where it states none: calls are served as decided. */

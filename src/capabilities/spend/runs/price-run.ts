@@ -22,7 +22,7 @@ import {
 } from '../../../ledger/service-fields.ts';
 import type { PriceInForce } from '../models/index.ts';
 import type { RunPrice } from './find-price.ts';
-import { countsOf, hasUsage } from './run-usage.ts';
+import { countsOf, hasUsage, ownCounts } from './run-usage.ts';
 import type { CreateRun, Measured, RunStatus } from './schema.ts';
 
 /** A cost, and what it is for. */
@@ -68,9 +68,18 @@ export function priceRun(
   if (body.status === 'running') {
     return estimatedCost(body, price);
   }
-  return body.decision_id === undefined
-    ? finalCost(body, counts, body.served_model ?? body.model, price)
-    : settledCost(body, counts, body.served_model ?? body.model, price, hasUsage(body));
+  const served = body.served_model ?? body.model;
+  if (body.decision_id !== undefined) {
+    return settledCost(body, counts, served, price, hasUsage(body));
+  }
+  return body.cost_usd === undefined && hasUnpricedModel(price)
+    ? { field: 'other_models', code: 'invalid_value', message: 'A model has no price. Set `cost_usd`.' }
+    : finalCost(body, counts, served, price);
+}
+
+/** True if another model of the run has no price. Its tokens are then charged at the price of the run, at least. */
+function hasUnpricedModel(price: RunPrice | undefined): boolean {
+  return price?.others !== undefined && [...price.others.values()].includes(undefined);
 }
 
 /** Returns the maximum cost of a running run. */
@@ -104,7 +113,7 @@ function finalCost(
   body: PricedBody,
   counts: TokenCounts,
   model: string,
-  price: PriceInForce | undefined,
+  price: RunPrice | undefined,
 ): Cost | FieldError {
   if (body.cost_usd !== undefined) {
     return givenCost(body.cost_usd, body, counts, price);
@@ -151,7 +160,7 @@ function unknownCost(body: PricedBody, price: RunPrice | undefined, isUsageKnown
 
 /** The cost by the price of the decision is the least that a run of a model without a price has cost. */
 function leastCost(body: Measured, cost: Cost | FieldError, price: RunPrice | undefined): Cost | FieldError {
-  return price?.isOfDecision === true && !isFieldError(cost) && hasUsage(body)
+  return (price?.isOfDecision === true || hasUnpricedModel(price)) && !isFieldError(cost) && hasUsage(body)
     ? { ...cost, asHeld: 'unpriced', price: undefined }
     : cost;
 }
@@ -200,21 +209,41 @@ export function isFieldError(cost: Cost | FieldError): cost is FieldError {
   return 'field' in cost;
 }
 
-function chargeOfAttempts(price: PriceInForce, body: PricedBody, counts: TokenCounts): Charge {
+function chargeOfAttempts(price: RunPrice, body: PricedBody, counts: TokenCounts): Charge {
   const { attempts, service_tier = null, region = null } = body;
   if (attempts === undefined) {
-    return chargeOf(price, body, counts);
+    return chargeOfModels(price, body, counts);
   }
   const charges = attempts.map((attempt) => {
-    const charge = chargeOf(price, { service_tier, region, ...attempt }, countsOf(attempt));
+    const charge = chargeOfModels(price, { service_tier, region, ...attempt }, countsOf(attempt));
     const stated = attempt.cost_usd === undefined ? undefined : parseUsd(attempt.cost_usd);
     return stated === undefined ? charge : scaled(charge, stated);
   });
+  return sumOfCharges(charges);
+}
+
+function sumOfCharges(charges: readonly Charge[]): Charge {
   return {
     usd: charges.reduce((sum, { usd }) => sum + usd, 0n),
     parts: sumOfParts(...charges.map(({ parts }) => parts)),
     cacheSavings: charges.reduce((sum, charge) => sum + charge.cacheSavings, 0n),
   };
+}
+
+interface ModelsInput extends ServiceInput {
+  readonly other_models?: Measured['other_models'];
+}
+
+/** Returns the cost of usage of which other models have a part, each at its own price. */
+function chargeOfModels(price: RunPrice, input: ModelsInput, counts: TokenCounts): Charge {
+  const { other_models: others = [], service_tier = null, region = null } = input;
+  if (others.length === 0) {
+    return chargeOf(price, input, counts);
+  }
+  const ofOthers = others.map((other) =>
+    chargeOf(price.others?.get(other.model) ?? price, { service_tier, region }, countsOf(other)),
+  );
+  return sumOfCharges([chargeOf(price, input, ownCounts(counts, others)), ...ofOthers]);
 }
 
 /** Returns the cost of usage by a price, for the service tier and region. The units must have a price: `unitErrors`. */

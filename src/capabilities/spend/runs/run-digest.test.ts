@@ -68,6 +68,7 @@ const values: Record<Exclude<keyof CreateRun, 'external_id'>, unknown> = {
   units: { a: 1 },
   served_model: 'a',
   reasoning_tokens: 1,
+  other_models: [{ model: 'adviser', input_tokens: 1 }],
 };
 
 test('every field of a run changes the digest, and each to a different one', () => {

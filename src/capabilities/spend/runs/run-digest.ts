@@ -63,6 +63,7 @@ function normalized(body: CreateRun): string {
     ...servedAs(body),
     ...(body.served_model === undefined ? [] : [{ served_model: body.served_model }]),
     ...(body.reasoning_tokens ? [{ reasoning_tokens: body.reasoning_tokens }] : []),
+    ...(body.other_models?.length ? [{ other_models: canonicalJson(body.other_models) }] : []),
   ]);
 }
 

@@ -5,7 +5,9 @@ import type { RunUsage } from '../../../ledger/posting.ts';
 import type { RunRow } from './queries.ts';
 import type { Measured } from './schema.ts';
 
-export function countsOf(body: Measured): TokenCounts {
+type CountedTokens = Omit<Measured, 'other_models'>;
+
+export function countsOf(body: CountedTokens): TokenCounts {
   return {
     inputTokens: countOf(body.input_tokens),
     cachedInputTokens: countOf(body.cached_input_tokens),
@@ -16,6 +18,24 @@ export function countsOf(body: Measured): TokenCounts {
     audioInputTokens: countOf(body.audio_input_tokens),
     audioOutputTokens: countOf(body.audio_output_tokens),
     images: countOf(body.images),
+  };
+}
+
+/** Returns the counts without those of the other models. */
+export function ownCounts(counts: TokenCounts, others: readonly CountedTokens[]): TokenCounts {
+  return others.map(countsOf).reduce(difference, counts);
+}
+
+function difference(counts: TokenCounts, other: TokenCounts): TokenCounts {
+  const less = (name: keyof TokenCounts) => (counts[name] ?? 0n) - (other[name] ?? 0n);
+  return {
+    ...counts,
+    inputTokens: less('inputTokens'),
+    cachedInputTokens: less('cachedInputTokens'),
+    cacheWriteTokens: less('cacheWriteTokens'),
+    cacheWrite1hTokens: less('cacheWrite1hTokens'),
+    outputTokens: less('outputTokens'),
+    reasoningTokens: less('reasoningTokens'),
   };
 }
 

@@ -38,6 +38,26 @@ const ofReasoning =
 const ofAudio =
   ', for models with a separate audio price. Used to compute the cost and not stored: send it again when you complete a run';
 
+/** Several advisors in one call are rare. */
+const otherModelsMax = 16;
+const otherModels = Type.Array(
+  closed({
+    model: label,
+    input_tokens: Type.Optional(tokens),
+    cached_input_tokens: Type.Optional(partOf('input_tokens')),
+    cache_write_tokens: Type.Optional(partOf('input_tokens')),
+    cache_write_1h_tokens: Type.Optional(partOf('input_tokens')),
+    output_tokens: Type.Optional(tokens),
+    reasoning_tokens: Type.Optional(partOf('output_tokens')),
+  }),
+  {
+    maxItems: otherModelsMax,
+    description:
+      'Tokens that other models used within the call, such as an advisor. Included in the counts of the run, and charged at the ' +
+      'prices of these models. Used to compute the cost and not stored: send it again when you complete a run.',
+  },
+);
+
 /** The measurements of a run; for a running run, those known so far. */
 const measured = {
   served_model: Type.Optional(
@@ -57,6 +77,7 @@ const measured = {
   audio_input_tokens: Type.Optional(partOf('input_tokens', ofAudio)),
   audio_output_tokens: Type.Optional(partOf('output_tokens', ofAudio)),
   images: Type.Optional(images),
+  other_models: Type.Optional(otherModels),
   cost_usd: Type.Optional(usd),
   value_usd: Type.Optional(usd),
   latency_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000_000 })),

@@ -6,7 +6,7 @@ import type { Posting, PostingRejection } from '../../../ledger/posting.ts';
 import type { RunDependencies } from './dependencies.ts';
 import type { DraftContext, EndOfCall } from './draft-context.ts';
 import { draftRun, isInvalid } from './draft-run.ts';
-import { findSettledPrice } from './find-price.ts';
+import { findSettledPrice, withOtherPrices } from './find-price.ts';
 import { postGroup } from './posting-steps.ts';
 import type { TriedUsage } from './price-run.ts';
 import type { RunDraft } from './queries.ts';
@@ -35,12 +35,14 @@ export async function draftCall(
   now: Date,
 ): Promise<CallPosting> {
   const { keyId, runId, model, depth, admittedAtMs, body, priceVersion } = call;
-  const price = await findSettledPrice(prices, call.orgId, body.served_model ?? model, {
+  const at = call.calledAt ?? { provider: call.attribution.provider ?? null, region: body.region ?? null };
+  const own = await findSettledPrice(prices, call.orgId, body.served_model ?? model, {
     model,
     priceVersion,
     admittedAtMs,
-    at: call.calledAt ?? { provider: call.attribution.provider ?? null, region: body.region ?? null },
+    at,
   });
+  const price = await withOtherPrices(prices, call.orgId, body, own, { atMs: admittedAtMs, at });
   const context: DraftContext = {
     ids,
     keyId,

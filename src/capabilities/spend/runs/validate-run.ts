@@ -95,12 +95,37 @@ function addTokenErrors(errors: FieldError[], body: Measured): void {
     const message = 'The sum of cached, cache-write and audio tokens must not exceed `input_tokens`.';
     add(errors, largestOf(body), 'out_of_range', message);
   }
+  if (body.other_models !== undefined) {
+    addOtherModelErrors(errors, body, body.other_models);
+  }
   const { output_tokens = 0, audio_output_tokens = 0, reasoning_tokens = 0 } = body;
   if (audio_output_tokens > output_tokens) {
     add(errors, 'audio_output_tokens', 'out_of_range', 'Must not exceed `output_tokens`.');
   } else if (reasoning_tokens + audio_output_tokens > output_tokens) {
     const message = 'The sum of reasoning and audio tokens must not exceed `output_tokens`.';
     add(errors, 'reasoning_tokens', 'out_of_range', message);
+  }
+}
+
+const countsOfModels = [
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'cache_write_1h_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+] as const;
+
+function addOtherModelErrors(
+  errors: FieldError[],
+  body: Measured,
+  others: NonNullable<Measured['other_models']>,
+): void {
+  for (const name of countsOfModels) {
+    if (others.reduce((sum, other) => sum + (other[name] ?? 0), 0) > (body[name] ?? 0)) {
+      add(errors, 'other_models', 'out_of_range', `The sum of \`${name}\` must not exceed that of the run.`);
+      return;
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 /** Usage as Anthropic reports it. */
-import { type AdvisorUsage, type CallUsage, noUsage } from '../call-usage.ts';
+import { type CallUsage, type ModelUsage, noUsage } from '../call-usage.ts';
 import { type Fields, fieldsOf } from '../fields.ts';
 import type { ServerTools } from '../server-tools.ts';
 import { countOf, isCount, toolCounts } from '../usage-counts.ts';
@@ -22,7 +22,8 @@ interface MessagesTokens {
 }
 
 interface OtherIteration extends MessagesTokens {
-  readonly isAdvisor: boolean;
+  /** Null for the model that serves the call. */
+  readonly model: string | null;
 }
 
 /** The counts of Anthropic's usage that were reported so far. Those of a stream are cumulative. */
@@ -60,7 +61,10 @@ export function messagesCounts(usage: unknown, before: MessagesCounts = noCounts
   const tools = fieldsOf(fields.server_tool_use);
   const iterations = iterationsIn(fields);
   return {
-    ...tokenCounts(fields, iterations === undefined ? before : sumOf(iterations.filter(isOwn))),
+    ...tokenCounts(
+      fields,
+      iterations === undefined ? before : sumOf(iterations.filter((one) => isOwn(one, iterations))),
+    ),
     others: iterations === undefined ? before.others : othersIn(iterations),
     serverTools: { ...before.serverTools, ...toolCounts(tools) },
     serviceTier: messagesTier(fields) ?? before.serviceTier,
@@ -94,11 +98,16 @@ function iterationsIn({ iterations }: Fields): readonly Fields[] | undefined {
 }
 
 /**
- * Only iterations of the model itself are included in the total counts. Compactions of the context and advisors are charged in
- * addition.
+ * Only iterations of the model that answers are included in the total counts: of several attempts, that is the last fallback.
+ * Compactions of the context and advisors are charged in addition.
  */
-function isOwn({ type }: Fields): boolean {
-  return type === 'message';
+function isOwn(one: Fields, all: readonly Fields[]): boolean {
+  const fallback = all.findLast(({ type }) => type === 'fallback_message');
+  return fallback === undefined ? one.type === 'message' : one === fallback;
+}
+
+function isAttempt({ type }: Fields): boolean {
+  return type === 'message' || type === 'fallback_message';
 }
 
 function sumOf(iterations: readonly Fields[]): MessagesTokens {
@@ -116,10 +125,14 @@ function addTokens(one: MessagesTokens, other: MessagesTokens): MessagesTokens {
   };
 }
 
+/** Returns the iterations that the other counts leave out. An attempt that was declined before it had output is not charged. */
 function othersIn(iterations: readonly Fields[]): OtherIteration[] {
   return iterations
-    .filter((one) => !isOwn(one))
-    .map((one) => ({ isAdvisor: one.type === 'advisor_message', ...tokenCounts(one, noTokens) }));
+    .filter((one) => !isOwn(one, iterations) && !(isAttempt(one) && countOf(one.output_tokens) === 0))
+    .map((one) => ({
+      model: one.type !== 'compaction' && typeof one.model === 'string' ? one.model : null,
+      ...tokenCounts(one, noTokens),
+    }));
 }
 
 /** Converts the counts. Anthropic's `input_tokens` excludes cached tokens; that of a run includes them. */
@@ -135,17 +148,25 @@ export function usageOfCounts(counts: MessagesCounts): CallUsage {
     outputTokens: all.output,
     reasoningTokens: all.thinking,
     serverTools,
-    advisors: counts.others.filter(({ isAdvisor }) => isAdvisor).map(advisorOf),
+    others: counts.others.flatMap(otherModelOf),
     serviceTier,
     region,
   };
 }
 
-function advisorOf({ input, cacheRead, cacheWrite, output }: MessagesTokens): AdvisorUsage {
-  return {
-    inputTokens: input + cacheRead + cacheWrite,
-    cachedInputTokens: cacheRead,
-    cacheWriteTokens: cacheWrite,
-    outputTokens: output,
-  };
+function otherModelOf({ model, ...tokens }: OtherIteration): ModelUsage[] {
+  const { input, cacheRead, cacheWrite, cacheWrite1h, output, thinking } = tokens;
+  return model === null
+    ? []
+    : [
+        {
+          model,
+          inputTokens: input + cacheRead + cacheWrite,
+          cachedInputTokens: cacheRead,
+          cacheWriteTokens: cacheWrite,
+          cacheWrite1hTokens: Math.min(cacheWrite1h, cacheWrite),
+          outputTokens: output,
+          reasoningTokens: thinking,
+        },
+      ];
 }
