@@ -201,7 +201,17 @@ test('usage can be exported as CSV and in FOCUS columns, by everyone who may rea
   const files = {
     csv: ['usage.csv', 'text/csv; charset=utf-8', /^team,runs,.*,previous_cost_usd,/],
     csv_days: ['usage-per-day.csv', 'text/csv; charset=utf-8', /^day,team,runs,/],
-    focus_csv: ['focus.csv', 'text/csv; charset=utf-8', /^BilledCost,BillingAccountId,.*\r\n.+/s],
+    focus_1_4_csv: [
+      'focus-1.4.csv',
+      'text/csv; charset=utf-8',
+      /^BilledCost,.*,ServiceProviderName,.*,x_Kind,x_Model\r\n.+/s,
+    ],
+    focus_1_4_parquet: ['focus-1.4.parquet', 'application/vnd.apache.parquet', /^PAR1.*PAR1$/s],
+    focus_csv: [
+      'focus.csv',
+      'text/csv; charset=utf-8',
+      /^BilledCost,BillingAccountId,.*,ProviderName,.*\r\n.+/s,
+    ],
     focus_parquet: ['focus.parquet', 'application/vnd.apache.parquet', /^PAR1.*PAR1$/s],
   } as const;
   const range = 'from=2026-11-10&to=2026-11-16';

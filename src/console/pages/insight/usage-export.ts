@@ -18,9 +18,10 @@ const compared = ({ isCompared }: UsageState): Readonly<Record<string, string>> 
   isCompared ? { compare: 'previous' } : {};
 
 /** Provider and model are in every row of FOCUS. */
-const focusQuery = ({ groupBy }: UsageState, format: string) => ({
+const focusQuery = ({ groupBy }: UsageState, version: string, format: string) => ({
   path: '/usage/focus',
   query: {
+    version,
     format,
     ...(!['model', 'provider', 'status', 'kind'].includes(groupBy) && { group_by: groupBy }),
   },
@@ -46,16 +47,28 @@ const formats: readonly [ExportFormat, ...ExportFormat[]] = [
     }),
   },
   {
+    name: 'focus_1_4_csv',
+    label: 'FOCUS 1.4 CSV',
+    fileName: 'focus-1.4.csv',
+    request: (state) => focusQuery(state, '1.4', 'csv'),
+  },
+  {
+    name: 'focus_1_4_parquet',
+    label: 'FOCUS 1.4 Parquet',
+    fileName: 'focus-1.4.parquet',
+    request: (state) => focusQuery(state, '1.4', 'parquet'),
+  },
+  {
     name: 'focus_csv',
     label: 'FOCUS 1.2 CSV',
     fileName: 'focus.csv',
-    request: (state) => focusQuery(state, 'csv'),
+    request: (state) => focusQuery(state, '1.2', 'csv'),
   },
   {
     name: 'focus_parquet',
     label: 'FOCUS 1.2 Parquet',
     fileName: 'focus.parquet',
-    request: (state) => focusQuery(state, 'parquet'),
+    request: (state) => focusQuery(state, '1.2', 'parquet'),
   },
 ];
 
@@ -84,7 +97,7 @@ export function otherExports(state: UsageState): Markup {
     .slice(1)
     .map(({ name, label }) => html`<button class="button" name="format" value="${name}">${label}</button>`);
   return html`<details class="more-exports"><summary>More exports</summary><div class="presets">${exportForm(state, buttons)}</div>
-<p class="sub">The days of FOCUS are in UTC.</p></details>`;
+<p class="sub">The days of FOCUS are in UTC. FOCUS 1.4 has a row for each kind of usage.</p></details>`;
 }
 
 /** Returns the file, or the error that the page shows. */
