@@ -5,7 +5,7 @@ import { showUpdate, type UpdateResult } from './price-update-table.ts';
 const list = readPriceList(
   JSON.stringify({
     'gpt-4o': { litellm_provider: 'openai', input_cost_per_token: 2.5e-6 },
-    'azure/gpt-4o': { litellm_provider: 'azure', input_cost_per_token: 2.5e-6 },
+    'elsewhere/gpt-4o': { litellm_provider: 'elsewhere', input_cost_per_token: 2.5e-6 },
   }),
   { asOf: '2026-11-16' },
 );

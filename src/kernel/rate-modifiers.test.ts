@@ -270,7 +270,7 @@ function costByDefinition(tariff: Tariff, terms: ServiceTerms, parts: Parts): bi
     parts.cacheWriteTokens * of(false, 'cacheWriteNanosPerMillion', input) +
     parts.cacheWrite1hTokens * of(true, 'cacheWriteNanosPerMillion', input) +
     parts.audioInputTokens * of(false, 'audioInputNanosPerMillion', input) +
-    parts.written * of(false, output) +
+    (parts.written + parts.reasoningTokens) * of(false, output) +
     parts.audioOutputTokens * of(false, 'audioOutputNanosPerMillion', output);
   const whole = millionths / 1_000_000n + (millionths % 1_000_000n === 0n ? 0n : 1n);
   return whole + 3n * of(false, 'imageNanosEach') + of(false, 'requestNanosEach');
