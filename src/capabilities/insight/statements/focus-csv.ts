@@ -1,7 +1,7 @@
 /**
- * CSV in the columns of FOCUS 1.2. The specification has no columns for models and tokens, so they are taken from the columns that
- * describe the SKU; `x_Model`, `x_TokenType` and `x_ApiKeyId` win where a file has them. Exports of Purser have the tokens of each
- * kind in columns of their own.
+ * CSV in the columns of FOCUS 1.2 to 1.4. The specification has no columns for models and tokens, so they are taken from the columns
+ * that describe the SKU; `x_Model`, `x_TokenType` and `x_ApiKeyId` win where a file has them, then the properties that FOCUS defines for
+ * AI. Exports of Purser in 1.2 have the tokens of each kind in columns of their own.
  */
 import { invalidField } from '../../../contract/api-error.ts';
 import { hasCalendarDate } from '../../../kernel/calendar-date.ts';
@@ -11,13 +11,9 @@ import { parseAmount } from './page-fields.ts';
 import { providerLabel } from './provider-names.ts';
 import { kindIn, type LineTokens, noTokens, type TokenKind, tokenKinds } from './statement-line.ts';
 
-const requiredColumns = [
-  'BilledCost',
-  'BillingCurrency',
-  'ChargePeriodStart',
-  'ChargePeriodEnd',
-  'ProviderName',
-];
+const requiredColumns = ['BilledCost', 'BillingCurrency', 'ChargePeriodStart', 'ChargePeriodEnd'];
+/** FOCUS 1.3 replaced the second by the first; a file may have both. */
+const providerColumns = ['ServiceProviderName', 'ProviderName'];
 /** The first that is not empty names the model. */
 const modelColumns = ['x_Model', 'SkuId', 'ResourceName', 'ChargeDescription'];
 /** The categories of FOCUS 1.2. A file without the column has usage only. */
@@ -37,6 +33,8 @@ interface FocusRow {
   readonly line: number;
   /** True if the file has the tokens of each kind in a column. */
   readonly hasTokenColumns: boolean;
+  /** The column of the provider that the file has. */
+  readonly providerColumn: string;
   cell(name: string): string;
 }
 
@@ -45,9 +43,10 @@ export function readFocusCsv(text: string, lines: LineCollector): string {
   lines.addSource('focus');
   let provider: string | undefined;
   for (const row of focusRows(text)) {
-    const named = providerLabel(shortCell(row, 'ProviderName'));
+    const column = providerColumns.find((name) => row.cell(name) !== '') ?? row.providerColumn;
+    const named = providerLabel(shortCell(row, column));
     if (named === '' || (provider !== undefined && named !== provider)) {
-      throw wrongCell(row, 'ProviderName', 'must be the same in every line');
+      throw wrongCell(row, column, 'must be the same in every line');
     }
     provider = named;
     addRow(row, lines);
@@ -69,7 +68,8 @@ function* focusRows(text: string): Generator<FocusRow> {
       }
       const places = columns;
       const hasTokenColumns = Object.values(tokenColumns).every((name) => places.has(name));
-      yield { line, hasTokenColumns, cell: (name) => cells[places.get(name) ?? -1] ?? '' };
+      const providerColumn = providerColumns.find((name) => places.has(name)) ?? '';
+      yield { line, hasTokenColumns, providerColumn, cell: (name) => cells[places.get(name) ?? -1] ?? '' };
     }
   } catch (error) {
     throw error instanceof CsvError
@@ -79,7 +79,11 @@ function* focusRows(text: string): Generator<FocusRow> {
 }
 
 function checkColumns(columns: ReadonlyMap<string, number>, cells: number): void {
-  const missing = requiredColumns.filter((name) => !columns.has(name));
+  const hasProvider = providerColumns.some((name) => columns.has(name));
+  const missing = [
+    ...requiredColumns.filter((name) => !columns.has(name)),
+    ...(hasProvider ? [] : [providerColumns.join(' or ')]),
+  ];
   if (missing.length > 0) {
     throw new CsvError(1, `These columns are missing: ${missing.join(', ')}.`);
   }
@@ -117,18 +121,49 @@ function addRow(row: FocusRow, lines: LineCollector): void {
 
 /** Taxes, credits and purchases are not about a model. Adjustments may be. */
 function modelOf(row: FocusRow, category: string): string {
-  const column = modelColumns.find((name) => row.cell(name) !== '');
   const isUsage = category === '' || category === 'Usage';
   if (!isUsage && !(category === 'Adjustment' && row.cell('SkuId') !== '')) {
     return category.toLowerCase();
   }
+  const { ModelId } = priceDetails(row);
+  if (row.cell('x_Model') === '' && ModelId !== undefined && ModelId.length <= cellMax) {
+    return ModelId;
+  }
+  const column = modelColumns.find((name) => row.cell(name) !== '');
   if (column === undefined) {
     throw wrongCell(row, 'SkuId', 'must name the model');
   }
   return shortCell(row, column);
 }
 
+/** Returns the properties that FOCUS defines for AI, of those that are texts. */
+function priceDetails(
+  row: FocusRow,
+): Partial<Record<'ModelId' | 'TokenDirection' | 'TokenCacheAction', string>> {
+  try {
+    const details: unknown = JSON.parse(row.cell('SkuPriceDetails') || '{}');
+    return Object.fromEntries(
+      Object.entries(details ?? {}).filter(([, value]) => typeof value === 'string' && value.trim() !== ''),
+    );
+  } catch {
+    // Files before FOCUS 1.2 may have other texts in this column.
+    return {};
+  }
+}
+
+const kindsByCacheAction: Readonly<Record<string, TokenKind>> = {
+  Read: 'cached_input',
+  Write: 'cache_write',
+};
+
 function kindOf(row: FocusRow): TokenKind | '' {
+  const { TokenDirection, TokenCacheAction = '' } = priceDetails(row);
+  if (TokenDirection === 'Output') {
+    return 'output';
+  }
+  if (TokenDirection === 'Input') {
+    return kindsByCacheAction[TokenCacheAction] ?? 'uncached_input';
+  }
   for (const name of kindColumns) {
     const kind = kindIn(row.cell(name));
     if (kind !== '') {

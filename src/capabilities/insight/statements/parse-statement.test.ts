@@ -232,6 +232,31 @@ describe('FOCUS', () => {
     expect(errorOf({ csv: wrong })).toMatch(/csv\[2\]\.x_CacheWriteTokens: .*whole number of tokens/);
   });
 
+  test('reads the provider, the model and the kind of tokens from the columns of FOCUS 1.4', () => {
+    const columns = [
+      ...focusColumns.map((name) => name.replace(/^Provider/, 'ServiceProvider')),
+      'SkuPriceDetails',
+    ];
+    const details = [
+      { TokenCacheAction: 'Uncached', TokenDirection: 'Input' },
+      { TokenCacheAction: 'Read', TokenDirection: 'Input' },
+      { TokenCacheAction: 'Write', TokenDirection: 'Input' },
+      { TokenDirection: 'Output' },
+    ];
+    const rows = details.map((one) => [
+      ...focusRow({ SkuId: 'gpt-4o:kind', SkuMeter: 'Tokens' }),
+      JSON.stringify({ ModelId: 'gpt-4o', ...one }),
+    ]);
+    const { provider, lines } = parse({ csv: focusCsv(rows, columns) });
+    expect(provider).toBe('openai');
+    expect(lines.map(({ model, kind, tokens }) => [model, kind, kind !== '' && tokens[kind]])).toEqual([
+      ['gpt-4o', 'uncached_input', 500_000n],
+      ['gpt-4o', 'cached_input', 500_000n],
+      ['gpt-4o', 'cache_write', 500_000n],
+      ['gpt-4o', 'output', 500_000n],
+    ]);
+  });
+
   test('reads a negative quantity of a correction', () => {
     const columns = [...focusColumns, 'ChargeClass'];
     const negative = focusRow({ ConsumedQuantity: '-0.5', BilledCost: '-1.25' });

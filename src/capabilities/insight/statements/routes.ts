@@ -49,7 +49,7 @@ export function statementRoutes(deps: StatementDependencies): Route[] {
       summary: "Upload a provider's statement",
       description:
         'Accepts the JSON pages of the cost and usage reports of OpenAI and Anthropic, also one page per line as ' +
-        '`application/x-ndjson`, or a CSV file in the columns of FOCUS 1.2. The file is stored completely or not at all. ' +
+        '`application/x-ndjson`, or a CSV file in the columns of FOCUS 1.2 to 1.4. The file is stored completely or not at all. ' +
         'The same content again is `conflict`, even if its pages are in another order.',
       access: admin,
       body: CreateStatement,

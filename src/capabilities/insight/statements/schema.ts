@@ -28,7 +28,7 @@ export const CreateStatement = closed({
     Type.String({
       minLength: 1,
       maxLength: csvCharactersMax,
-      description: 'A CSV file in the columns of FOCUS 1.2, instead of `pages`.',
+      description: 'A CSV file in the columns of FOCUS 1.2 to 1.4, instead of `pages`.',
     }),
   ),
   project_dimension: Type.Optional(

@@ -40,7 +40,7 @@ export const statementScreens: readonly Screen[] = [
   ...formScreens<'statements.create'>({
     path: `${statementsPath}/new`,
     title: 'Upload statement',
-    intro: html`Paste the cost and usage pages of OpenAI or Anthropic as JSON, or a CSV file in the columns of FOCUS 1.2.
+    intro: html`Paste the cost and usage pages of OpenAI or Anthropic as JSON, or a CSV file in the columns of FOCUS 1.2 to 1.4.
 Send larger files with POST /v1/orgs/{id}/statements.`,
     submit: 'Upload statement',
     back: statementsPath,
