@@ -28,27 +28,27 @@ export interface DraftContext {
   readonly admitted?: { readonly runId: string; readonly startedAt: Date } | undefined;
 }
 
-/** The hold of the call has the number of its run, and is posted if it expires unsettled. */
+/** The start of a gateway call. Its hold has the number of its run, and is posted if it expires unsettled. */
 export interface StartOfCall {
   readonly fit: Fit | undefined;
-  /** The most that tools without a price may cost. */
+  /** Maximum cost of tools without a price. */
   readonly toolNanos: bigint;
-  /** Where the model is called at the price that is held; undefined: as the body says. */
+  /** The place whose price is held; undefined: the one that the body states. */
   readonly calledAt: CalledAt | undefined;
 }
 
-/** The end of a call that this service made, or that telemetry reports. */
+/** The end of a gateway call, or of a call that telemetry reports. */
 export interface EndOfCall {
-  /** Set in addition to those of the ledger. */
+  /** Marks in addition to those of the ledger. */
   readonly marks: readonly Mark[];
   /** The provider's id of the response, if it sent one. */
   readonly responseId?: string | undefined;
-  /** Set if the call cost nothing and may be repeated with its idempotency key. */
+  /** Set if the call cost nothing, so that it can be repeated with its idempotency key. */
   readonly releasesKey?: true | undefined;
-  /** The cost of tools that the price does not have. */
+  /** Cost of tools that have no rate in the price. */
   readonly toolNanos?: bigint;
-  /** The provider that has served the call; undefined: that of its hold. */
+  /** The provider that served the call; undefined: that of its hold. */
   readonly servedBy?: string | undefined;
-  /** Where the model was called; undefined: as the hold and the body say. */
+  /** The place of the call; undefined: the one that the hold and the body state. */
   readonly calledAt?: CalledAt | undefined;
 }

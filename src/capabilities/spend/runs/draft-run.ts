@@ -1,6 +1,6 @@
 /**
- * Drafts the posting of a new run in stages, each entered once: its fields are validated, its cost is priced, its scope is placed, and
- * its posting is built. The values of the key and the price come from the stages before (`draft-runs.ts`).
+ * Drafts the posting of a new run in stages: its fields are validated, its cost is computed, its scope is determined, and its
+ * posting is built. The key's values and the price come from earlier stages (`draft-runs.ts`).
  */
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Posting } from '../../../ledger/posting.ts';
@@ -18,7 +18,7 @@ import { validateRun } from './validate-run.ts';
 /** A run that cannot be posted. */
 export interface InvalidRun {
   readonly fieldErrors: readonly FieldError[];
-  /** Set if the run states another value of this field than a locked one of the calling key. */
+  /** Set if the run contradicts a locked value of the calling key in this field. */
   readonly lockedField?: string;
 }
 
@@ -28,7 +28,7 @@ export function isInvalid(drafted: Drafted): drafted is InvalidRun {
   return 'fieldErrors' in drafted;
 }
 
-/** `price` is the price in force; undefined if the model has none, or if the body needs none (`needsPrice`). */
+/** Drafts a run. `price` is the price in force; undefined if the model has none, or if the body needs none (`needsPrice`). */
 export function draftRun(
   stated: CreateRun & TriedUsage,
   context: DraftContext,
@@ -55,7 +55,7 @@ export function draftRun(
   return body.status === 'running' ? startedPosting(run, context) : finishedPosting(run, context);
 }
 
-/** Drafts a past run whose fields are known to be valid: it enters at the scope, with its cost. */
+/** Drafts a past run with valid fields and a known cost. It skips the stages before the scope. */
 export function draftRecorded(
   ids: Ids,
   keyId: string,

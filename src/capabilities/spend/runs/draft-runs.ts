@@ -1,4 +1,4 @@
-/** Takes the runs of a request through the stages. Reads what they refer to first: parents, decisions and prices. */
+/** Takes the runs of a request through the stages. Reads the records that they refer to first: parents, decisions and prices. */
 import { type ApiError, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import { lockedFieldError } from '../../../ledger/attribution.ts';
@@ -15,9 +15,9 @@ import type { CreateRun } from './schema.ts';
 
 export interface DraftOptions {
   readonly record: boolean;
-  /** Set if the run is the start of a call that this service makes. */
+  /** Set if the run is the start of a gateway call. */
   readonly started?: StartOfCall | undefined;
-  /** The ends of the calls that the runs are for, at the positions of the runs. */
+  /** Ends of the calls that the runs stand for, in the order of the runs. */
   readonly ends?: readonly EndOfCall[] | undefined;
 }
 
@@ -55,7 +55,7 @@ export async function draftRuns(
   return postings;
 }
 
-/** Returns the posting or the errors of each run, in order. */
+/** Returns the posting or the errors of each run, in the order of the runs. */
 export async function draftEach(
   deps: RunDependencies,
   call: RunCall,
@@ -121,7 +121,7 @@ async function contextOf(
   };
 }
 
-/** Backfilled runs have the price of their own time. */
+/** Returns the time of the price. Backfilled runs have the price of their own time. */
 function pricedAt({ started_at }: CreateRun, { record, now }: DraftContext): Date {
   return record && started_at !== undefined ? new Date(started_at) : now;
 }

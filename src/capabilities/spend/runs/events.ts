@@ -12,7 +12,7 @@ type RunEventType = 'run.finished' | 'run.unsettled' | 'price.missing';
 
 export interface RunEventDependencies {
   readonly ids: Ids;
-  /** Returns true if a webhook of the org is subscribed to the event, or if that is not known yet. */
+  /** Returns true if a webhook of the org is subscribed to the event. Returns true also while that is unknown. */
   wants(orgId: string, type: RunEventType): boolean;
 }
 
@@ -44,12 +44,12 @@ export async function enqueueRunEvents(
   }
 }
 
-/** Returns false for backfilled runs, which finished in the past. */
+/** Returns true if the run has just finished. Backfilled runs have finished in the past. */
 function isFinished({ posting: { kind, usage } }: Posted): boolean {
   return kind === 'charge' || kind === 'complete' || (kind === 'resettle' && usage.status !== 'running');
 }
 
-/** Omits content and metadata: they require permission to read runs, which receivers of events may not have. */
+/** Returns the data of the event. Leaves out content and metadata, because receivers of events may not have permission to read runs. */
 function finishedData(one: Posted<RunDraft>): Record<string, unknown> {
   const { content: _, metadata: __, held_usd: ___, expires_at: ____, ...data } = viewPosted(one);
   return data;

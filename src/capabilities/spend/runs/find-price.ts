@@ -1,4 +1,4 @@
-/** The stage that finds the price of a run: the one in force at its admission, or that of its hold. */
+/** The stage that finds the price of a run: the price in force at its admission, or that of its hold. */
 import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import { type HeldService, type Hold, restoredHold } from '../../../ledger/holds/hold.ts';
 import { findEnds } from '../../../ledger/postings/ledger-writes.ts';
@@ -7,10 +7,10 @@ import type { PriceInForce } from '../models/index.ts';
 import type { RunDependencies } from './dependencies.ts';
 import type { CompleteRun } from './schema.ts';
 
-/** A price, and how the model is served according to the decision that the run settles. */
+/** A price, and the service that the decision of the run requested. */
 export interface RunPrice extends PriceInForce {
   readonly heldService?: HeldService;
-  /** True if the model that served the run has no price: this is the price of the decision, the least that the run has cost. */
+  /** True if the model that served the run has no price. This is then the price of the decision, which gives a lower bound of the cost. */
   readonly isOfDecision?: true;
   /** Prices of the other models of the run, by the name that it states; undefined: a model has none. */
   readonly others?: ReadonlyMap<string, PriceInForce | undefined>;
@@ -27,8 +27,8 @@ interface PricedRun {
 }
 
 /**
- * Returns the price in force when the run was admitted: at `admittedAt`, or when its decision was made. `calledAt`: where the model was
- * called, if that is not what the decision and the run say.
+ * Returns the price in force when the run was admitted: at `admittedAt`, or at the time of its decision. `calledAt` is the place of
+ * the call, if it differs from the one that the decision and the run state.
  */
 export function findRunPrice(
   deps: PriceDependencies,
@@ -42,7 +42,7 @@ export function findRunPrice(
     : findDecisionPrice(deps, orgId, run, run.decision_id, admittedAt, calledAt);
 }
 
-/** Falls back to the time of a fail-open decision, or else to `admittedAt`, if the decision has no hold. */
+/** Finds the price of a decision. Without a hold, uses the time of a fail-open decision, or else `admittedAt`. */
 async function findDecisionPrice(
   deps: PriceDependencies,
   orgId: string,
@@ -66,18 +66,18 @@ async function findDecisionPrice(
   return price === undefined || hold?.service === undefined ? price : { ...price, heldService: hold.service };
 }
 
-/** The model that was decided on, and the price version of its hold. */
+/** The model of a decision, and the price version of its hold. */
 interface Decided {
   readonly model: string;
   readonly priceVersion: string | null | undefined;
   readonly admittedAtMs: number;
-  /** Where the model was called. */
+  /** The place of the call. */
   readonly at: CalledAt;
 }
 
 /**
  * Returns the price of the model that served a call. Another name of the decided model has the price of the hold. A model without a
- * price has the default rates of the org; without these the price of the decision is returned, marked as such.
+ * price has the default rates of the org. Without those, the price of the decision is returned, marked as such.
  */
 export async function findSettledPrice(
   prices: RunDependencies['prices'],
@@ -90,7 +90,7 @@ export async function findSettledPrice(
     served === decided.model
       ? await prices.findForCall(orgId, served, admittedAtMs, at)
       : await prices.find(orgId, served, admittedAtMs, at);
-  // Most responses name a dated version of the decided model: no version needs to be searched for.
+  // Most responses name a dated version of the decided model. Its price is then that of the hold, and no further lookup is needed.
   if (inForce !== undefined && inForce.versionId === decided.priceVersion) {
     return inForce;
   }

@@ -1,13 +1,13 @@
 /**
- * Latency percentiles of an org by model, from those of its latest runs that succeeded and reported a latency. Queried
- * on demand and cached for 30 seconds, so that posting a run has no extra cost.
+ * Latency percentiles of an org by model, over its latest runs that succeeded and reported a latency. They are queried on demand
+ * and cached for 30 seconds, so that posting a run has no extra cost.
  */
 
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
 import type { Latency } from '../models/index.ts';
 
-/** Maximum age of the runs that count. */
+/** Maximum age of the counted runs. */
 const recentMs = 7 * 86_400_000;
 const runsMax = 5_000;
 const cachedMs = 30_000;

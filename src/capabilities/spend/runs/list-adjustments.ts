@@ -1,4 +1,4 @@
-/** The corrections of a run, from the ledger. */
+/** Lists the corrections of a run, from the ledger. */
 import { formatUsd } from '../../../kernel/money.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { type PageOf, selectPage, viewPage } from '../../../platform/http/routes/list.ts';

@@ -1,4 +1,4 @@
-/** The list of runs: filters, sort orders and the number of runs. */
+/** Lists runs, with filters, sort orders and a count. */
 import { labelDimensions, runDimensionNames } from '../../../contract/run-dimensions.ts';
 import { tagsWith } from '../../../ledger/scope.ts';
 import { parseUnset } from '../../../ledger/unset-fields.ts';
@@ -16,16 +16,16 @@ import { columnNames, type RunRow } from './queries.ts';
 import { type RunFilters, runSorts } from './schema.ts';
 
 export interface ListedRuns extends TwoWayPageOf<RunRow> {
-  /** Undefined unless requested. */
+  /** Number of matching runs; undefined unless requested. */
   readonly count?: BoundedCount;
 }
 
-/** Counting as many runs of a range takes about as long as reading a page of usage. */
+/** Maximum number of counted runs. Counting this many takes about as long as reading a page of usage. */
 export const countedRunsMax = 25_000;
 
 /**
- * The expressions of the indexes of migration 0064, which must be the same here. Without a value a run sorts before those with
- * the value 0.
+ * SQL expressions of computed sort fields. They must equal those in the indexes of migration 0064. A run without a value comes
+ * before those with the value 0.
  */
 const computedSorts = {
   cost_usd: { sql: 'coalesce(cost_nanos, -1)', of: ({ cost_nanos }) => cost_nanos ?? -1n },
@@ -36,14 +36,14 @@ const computedSorts = {
   latency_ms: { sql: 'coalesce(latency_ms, -1)', of: ({ latency_ms }) => latency_ms ?? -1n },
 } as const satisfies Readonly<Partial<Record<keyof typeof runSorts, ComputedSort<RunRow>>>>;
 
-/** The SQL form of `isWithoutPrice` (view.ts). */
+/** SQL form of `isWithoutPrice` (view.ts). */
 const withoutPrice = `marks @> ARRAY['unpriced'] AND (price_version IS NULL OR starts_with(price_version, 'upr_'))`;
 
 export async function listRuns(
   db: Pick<Database, 'query' | 'transaction'>,
   orgId: string,
   query: RunFilters,
-  /** Only tests have a lower maximum. */
+  /** Only tests set a lower maximum. */
   rowsMax = countedRunsMax,
 ): Promise<ListedRuns> {
   const range: readonly Condition[] = [
@@ -74,7 +74,10 @@ export async function listRuns(
   return query.count === true && count !== undefined ? { ...page, count } : page;
 }
 
-/** External ids are indexed with the key of their run, by which the run is then found: `runs` has no such index. */
+/**
+ * Returns the condition for an external id. `runs` has no index of external ids, so the run is found by its key, which is indexed
+ * with the external id.
+ */
 async function withExternalId(
   db: Queryable,
   orgId: string,
@@ -96,17 +99,18 @@ async function withExternalId(
 }
 
 /**
- * Differences between the time in the id of a decision and that of its runs, in milliseconds: the wait for the ledger, then clocks that
- * are far apart.
+ * Windows around the time in a decision's id that may contain its runs, in milliseconds. The first covers a wait for the ledger,
+ * the second covers clocks that differ much.
  */
 const decisionWindowsMs = [10_000, 24 * 3_600_000];
-/** Ids of fail-open decisions are longer. */
+/** Matches ids of decisions. Ids of fail-open decisions are longer. */
 const isDecisionId = /^dec_[0-9a-hjkmnp-tv-z]{26}/;
 const latestMs = Date.UTC(9999, 0);
 
 /**
- * `runs` has no index of decisions: it would be written by every call of the gateway. A run with a decision has the time of its hold, by
- * which it is found: that of the run whose id has the same number, that of the ended hold, or one near that in the id of the decision.
+ * Returns the condition for a decision. `runs` has no index of decisions, because every gateway call would have to write it. A run
+ * with a decision has the time of its hold, which is looked up: from the run whose id has the same number, from the ended hold, or
+ * near the time in the id of the decision.
  */
 async function withDecision(
   db: Queryable,
@@ -139,7 +143,7 @@ async function timeNearDecision(db: Queryable, orgId: string, decisionId: string
   }
   for (const windowMs of decisionWindowsMs) {
     const [found] = await db.query<{ charged_at: Date }>(
-      // In the order of the primary key, which the planner then uses, also on the embedded engine, which has no statistics.
+      // Sorted like the primary key, so that the planner uses that index even on the embedded engine, which has no statistics.
       `SELECT charged_at FROM runs WHERE org_id = $1 AND charged_at BETWEEN $2 AND $3 AND decision_id = $4
         ORDER BY org_id, charged_at, id LIMIT 1`,
       [orgId, new Date(decidedAtMs - windowMs), new Date(decidedAtMs + windowMs), decisionId],
@@ -152,8 +156,9 @@ async function timeNearDecision(db: Queryable, orgId: string, decisionId: string
 }
 
 /**
- * Reads many runs in the order of the index instead of sorting them. The embedded engine has no statistics: its planner expects
- * few runs in any range and would sort them all. Few runs are sorted: in the order of an index, all others would be read too.
+ * Reads many runs in index order instead of sorting them. The embedded engine has no statistics: its planner expects few runs in
+ * any range and would sort them all. It is not used for few matching runs, because reading them in index order would read all
+ * others too.
  */
 function inIndexOrder<Result>(
   db: Pick<Database, 'transaction'>,

@@ -1,4 +1,4 @@
-/** Loads the latest runs of an org as the attempts that its policies would have checked, for simulations. */
+/** Loads the latest runs of an org in the form of attempts that policies check, for simulations. */
 import type { Amounts } from '../../../kernel/limits.ts';
 import { restoredHold } from '../../../ledger/holds/hold.ts';
 import type { LedgerReads } from '../../../ledger/ledger.ts';
@@ -45,7 +45,7 @@ export async function lastRuns(
   });
 }
 
-/** Returns the amounts that were held when running runs were admitted, also if their holds have expired since. */
+/** Returns the amounts that were held when running runs were admitted, even if the holds have expired since. */
 async function heldAmounts(
   { db, ledger }: PastRunDependencies,
   orgId: string,

@@ -10,15 +10,15 @@ import { type OnUndoError, runSteps } from './step-runner.ts';
 export interface PostRunsOptions<View> {
   readonly bulk: boolean;
   readonly contents?: PostingContents;
-  /** Builds the response from the outcomes, which are in the order of the postings. */
+  /** Builds the response from the outcomes, which have the order of the postings. */
   respond(db: Queryable, outcomes: readonly Outcome<RunDraft>[]): Promise<View>;
-  /** Records the change in the transaction that posts the runs. */
+  /** Records the change in the same transaction as the runs. */
   record?(tx: Transaction, view: View): Promise<void>;
 }
 
 /**
- * Checks and posts a group of runs, all or none, and returns the response. The response of an idempotent request is
- * built and stored in the transaction that posts the runs.
+ * Checks and posts a group of runs, all or none, and returns the response. The response of an idempotent request is built and
+ * stored in the same transaction.
  */
 export async function postRuns<View>(
   deps: RunDependencies,
@@ -52,7 +52,7 @@ interface ContextOptions {
   readonly storeResponse?: PostingContext['storeResponse'];
 }
 
-/** Returns the context of postings that no step has checked yet. Built at once: this is done for every run. */
+/** Returns the context of unchecked postings. It is one literal, because this runs for every run. */
 export async function postingContext(
   deps: RunDependencies,
   call: RunCall,

@@ -27,18 +27,18 @@ export interface PostingContext {
   readonly orgId: string;
   readonly limits: OrgLimits;
   readonly bulk: boolean;
-  /** Number of postings that need admission. The others use an existing hold, record or correct. */
+  /** Number of postings that need admission. All others use an existing hold, record a past run or correct one. */
   readonly admissions: number;
   readonly contents: PostingContents | undefined;
-  /** False if the content is checked but not stored. */
+  /** False if the content must be checked but not stored. */
   readonly keepsContent: boolean;
-  /** Stores the response of an idempotent request in the transaction that posts the runs. */
+  /** Stores the response of an idempotent request in the same transaction as the runs. */
   readonly storeResponse: PostingGroup<RunDraft>['storeResponse'];
-  /** Replaced by the steps, which add the amount that fits, permits, flags and content. */
+  /** The postings. Steps replace them to add the fitting amount, permits, flags and content. */
   postings: readonly Posting<RunDraft>[];
   /** Set by `rateLimits`. */
   takenRates: readonly RateDebit[];
-  /** Set by `rateLimits` if the posting takes what fits. */
+  /** Set by `rateLimits` if the posting takes as much as fits. */
   fittedRates: FittedRates | undefined;
   /** Set by `policies` if the org has policies. */
   policyCheck: PolicyCheckResult | undefined;
@@ -74,7 +74,7 @@ async function takeRatesOf(context: PostingContext): Promise<undefined> {
 const policies: PostingStep = {
   name: 'policies',
   check(context) {
-    // Most orgs have no policies: their cached result is returned without a promise.
+    // Most orgs have no policies. Their cached result is returned synchronously.
     const isGoverned = context.admissions > 0 && context.deps.policies.isGoverned(context.orgId);
     return isGoverned === false ? undefined : checkPoliciesOf(context, isGoverned);
   },
@@ -143,7 +143,7 @@ export async function postGroup(
     const group = { orgId, postings, skipRejected };
     return await deps.ledger.post(storeResponse === undefined ? group : { ...group, storeResponse });
   } catch (error) {
-    // Each amount fits, but a sum of the org's day does not.
+    // Each amount fits its column, but a sum over the org's day does not.
     throw isOutOfRange(error)
       ? invalidField(
           bulk ? 'runs' : postings[0]?.kind === 'adjust' ? 'amount_usd' : 'cost_usd',
@@ -164,7 +164,7 @@ export async function rejectionError(
   return error;
 }
 
-/** Returns the error of a rejection. Counts nothing and emits no events, since it may run in a transaction that is tried again. */
+/** Returns the error of a rejection. Does not count or emit anything, because it may run in a transaction that is retried. */
 export async function errorOfRejection(
   { policyCheck, bulk }: PostingContext,
   rejection: PostingRejection,
@@ -189,6 +189,6 @@ export function countRejection(
   }
 }
 
-/** The checks that come before the ledger. */
+/** The checks before the ledger. */
 export const checkSteps: readonly PostingStep[] = [rateLimits, policies, safety, content];
 export const postingSteps: readonly PostingStep[] = [...checkSteps, ledger];

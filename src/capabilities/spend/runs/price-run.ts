@@ -1,4 +1,4 @@
-/** The stage that computes the cost of a run. If it is unknown, the ledger posts the held amount. */
+/** The stage that computes the cost of a run. If the cost is unknown, the ledger posts the held amount. */
 import type { FieldError } from '../../../contract/errors.ts';
 import {
   type CostParts,
@@ -25,10 +25,10 @@ import type { RunPrice } from './find-price.ts';
 import { countsOf, hasUsage, ownCounts } from './run-usage.ts';
 import type { CreateRun, Measured, RunStatus } from './schema.ts';
 
-/** A cost, and what it is for. */
+/** A cost and its parts. */
 export interface Charge {
   readonly usd: bigint;
-  /** Empty if the cost was given or is unknown. */
+  /** Parts of the cost; empty if the cost was given or is unknown. */
   readonly parts: CostParts;
   readonly cacheSavings: bigint;
 }
@@ -37,29 +37,29 @@ function unsplit(usd: bigint): Charge {
   return { usd, parts: noParts, cacheSavings: 0n };
 }
 
-/** If the cost is unknown, `usd` is the least that it can be. */
+/** The cost of a run. If it is unknown, `usd` is a lower bound. */
 export interface Cost extends Charge {
-  /** Set if the cost is unknown: the held amount is posted, or `usd` if that is more. */
+  /** Set if the cost is unknown. The larger of the held amount and `usd` is then posted. */
   readonly asHeld: Posting['costAsHeld'];
-  /** The price that the cost was computed from; undefined: it was given, or is unknown. */
+  /** The price that the cost was computed from; undefined if the cost was given or is unknown. */
   readonly price: PriceInForce | undefined;
 }
 
-/** The usage of a call that was made several times. The other fields are the sums of these. */
+/** The usage of a call with several charged attempts. All other fields are sums over the attempts. */
 export interface TriedUsage {
-  /** Each is priced by its own size: the sum may exceed a threshold for long inputs. */
+  /** Usage of each attempt. Each is priced by its own size, because the sum may exceed a threshold for long inputs. */
   readonly attempts?: readonly Measured[];
 }
 
 /** A run whose cost is computed, at its creation or its completion. */
 type PricedBody = Measured & TriedUsage & { readonly status?: RunStatus };
 
-/** True if the cost depends on the price of the model. */
+/** Returns true if the cost depends on the price of the model. */
 export function needsPrice({ cost_usd, estimated_cost_usd, status }: CreateRun): boolean {
   return cost_usd === undefined && (status !== 'running' || estimated_cost_usd === undefined);
 }
 
-/** Returns the cost of a new run, or the error of the field that it cannot be computed from. */
+/** Returns the cost of a new run, or an error for the field that prevents computing it. */
 export function priceRun(
   body: CreateRun & TriedUsage,
   counts: TokenCounts,
@@ -108,7 +108,7 @@ function estimatedCost(body: CreateRun, price: PriceInForce | undefined): Cost |
       );
 }
 
-/** Returns the cost of a finished run, which is rejected if it has no price. */
+/** Returns the cost of a finished run, or an error if it has no price. */
 function finalCost(
   body: PricedBody,
   counts: TokenCounts,
@@ -124,8 +124,8 @@ function finalCost(
 }
 
 /**
- * Returns the cost of a run that settles a hold. The money is spent, so the run is neither rejected nor free if its cost
- * cannot be computed.
+ * Returns the cost of a run that settles a hold. The money was spent, so the run is neither rejected nor free if the cost cannot be
+ * computed.
  */
 export function settledCost(
   body: PricedBody,
@@ -143,7 +143,7 @@ export function settledCost(
 const usageMissing: Cost = { ...unsplit(0n), asHeld: 'usage_missing', price: undefined };
 const unpriced: Cost = { ...unsplit(0n), asHeld: 'unpriced', price: undefined };
 
-/** Returns undefined if the cost can be computed. A run that used nothing that it is charged for is free. */
+/** Returns the cost if it cannot be computed; undefined if it can. A run without any charged usage is free. */
 function unknownCost(body: PricedBody, price: RunPrice | undefined, isUsageKnown: boolean): Cost | undefined {
   const hasSucceeded = (body.status ?? 'succeeded') === 'succeeded';
   if (hasSucceeded && !isUsageKnown) {
@@ -158,14 +158,14 @@ function unknownCost(body: PricedBody, price: RunPrice | undefined, isUsageKnown
   return unitErrors(price, body).length > 0 ? unpriced : undefined;
 }
 
-/** The cost by the price of the decision is the least that a run of a model without a price has cost. */
+/** Returns the cost of a run whose model has no price. The cost by the price of the decision is then a lower bound. */
 function leastCost(body: Measured, cost: Cost | FieldError, price: RunPrice | undefined): Cost | FieldError {
   return (price?.isOfDecision === true || hasUnpricedModel(price)) && !isFieldError(cost) && hasUsage(body)
     ? { ...cost, asHeld: 'unpriced', price: undefined }
     : cost;
 }
 
-/** Returns the given cost, divided among the kinds as the price would divide its own. */
+/** Returns the given cost, divided among the kinds in the proportions of the price. */
 function givenCost(
   given: string,
   body: PricedBody,

@@ -17,7 +17,7 @@ export interface RunRow extends Readonly<Record<LabelDimension, string | null>> 
   readonly status: RunStatus;
   readonly key_id: string;
   readonly model: string;
-  /** The model that served the call, if it was reported. Null: not reported, or not another one than `model`. */
+  /** The model that served the call. Null if it was not reported, or is `model` itself. */
   readonly served_model: string | null;
   readonly tags: Readonly<Record<string, string>> | null;
   readonly parent_run_id: string | null;
@@ -37,7 +37,7 @@ export interface RunRow extends Readonly<Record<LabelDimension, string | null>> 
   readonly value_nanos: bigint | null;
   readonly latency_ms: bigint | null;
   readonly price_version: string | null;
-  /** The model of the price that was used; null if none was. */
+  /** The model of the used price; null if no price was used. */
   readonly priced_as: string | null;
   readonly started_at: Date;
   readonly finished_at: Date | null;
@@ -50,10 +50,7 @@ export interface RunRow extends Readonly<Record<LabelDimension, string | null>> 
   readonly created_at: Date;
 }
 
-/**
- * Columns of a run that are not derived from the posting itself. Kept small, because a bulk request creates thousands
- * of drafts.
- */
+/** Columns of a run that do not follow from the posting itself. Kept small, because a bulk request creates thousands of drafts. */
 export type RunDraft = Pick<
   RunRow,
   | 'external_id'
@@ -73,17 +70,20 @@ export type RunDraft = Pick<
   | 'cache_write_1h_tokens'
   | 'units'
 > & {
-  /** The provider's id of the response, if it is known. Stored apart from the run (`responses.ts`). */
+  /** The provider's id of the response, if it is known. It is stored in another table (`responses.ts`). */
   readonly response_id?: string | undefined;
-  /** For an adjustment: the sum of the earlier ones, as far as known when it was computed. */
+  /** For an adjustment: the sum of earlier adjustments that was known when it was computed. */
   readonly adjustedBefore?: bigint;
-  /** For an adjustment: the sum including it. Set when it is posted, because others may come first, also in its batch. */
+  /**
+   * For an adjustment: the sum including this one. Set when it is posted, because other adjustments may be posted before it, even
+   * in its batch.
+   */
   adjustedAfter?: bigint;
-  /** For an adjustment that prices the run: the price version that it replaces. */
+  /** For an adjustment that prices the run: the price version before. */
   readonly priceVersionBefore?: string | null;
 };
 
-/** Returns the name of the model whose price the run has: the one that served it. */
+/** Returns the name of the model that determines the price: the one that served the run. */
 export function pricedName({ model, served_model }: Pick<RunRow, 'model' | 'served_model'>): string {
   return served_model ?? model;
 }
@@ -128,7 +128,7 @@ const columns = {
 
 export const columnNames = Object.keys(columns).join(', ');
 
-/** Returns the row of a posted run. Not applicable to corrections, which post only the difference. */
+/** Returns the row of a posted run. Not for corrections, which only post the difference. */
 export function postedRow(posted: Posted<RunDraft>): RunRow {
   const { posting, scope, charged } = posted;
   const { run, usage } = posting;
@@ -142,7 +142,7 @@ export function postedRow(posted: Posted<RunDraft>): RunRow {
     status: run.status,
     key_id: run.key_id,
     model,
-    // A run may name another model than its decision; it counts as the model of the decision.
+    // A run may name another model than its decision, but counts as the decision's model.
     served_model: run.served_model ?? (run.model === model ? null : run.model),
     provider: scope.provider,
     action: scope.action,
@@ -209,7 +209,7 @@ export async function writeRuns(tx: Transaction, posted: readonly Posted<RunDraf
 
 const noAdjustments: ReadonlySet<Posted<RunDraft>> = new Set();
 
-/** Returns the adjustments of runs that are replaced later in the batch: they change the old row, not the new one. */
+/** Returns the adjustments of runs that are replaced later in the batch. They change the old row, not the new one. */
 function adjustmentsBefore(
   replaced: readonly Posted<RunDraft>[],
   posted: readonly Posted<RunDraft>[],
@@ -222,7 +222,7 @@ function adjustmentsBefore(
   );
 }
 
-/** Deletes runs that an expiry created and that the run of the caller replaces, under the same id. */
+/** Deletes runs that an expiry created. The caller's run replaces them under the same id. */
 async function deleteRuns(tx: Transaction, replaced: readonly Posted<RunDraft>[]): Promise<void> {
   await tx.query(
     `DELETE FROM runs USING unnest($1::text[], $2::timestamptz[], $3::text[]) AS replaced(org_id, charged_at, id)
@@ -252,7 +252,7 @@ async function markUnsettled(tx: Transaction, posted: Posted<RunDraft>): Promise
   );
 }
 
-/** The run counts where its hold does, which has a pseudonym if its customer was erased since the start of the run. */
+/** Completes a run. The run has the scope of its hold, which contains a pseudonym if the customer was erased since the start. */
 async function completeRun(tx: Transaction, posted: Posted<RunDraft>): Promise<void> {
   const row = postedRow(posted);
   const completed = await tx.query(
@@ -336,7 +336,7 @@ interface PaidRow {
   readonly usd_nanos: bigint;
 }
 
-/** Returns the sums of the earlier entries of a run: by kind, from credits and the prepaid balance, and uncovered. */
+/** Returns the sums over the earlier entries of a run: by kind, from credits and the prepaid balance, and uncovered. */
 export async function readPaid(
   tx: Queryable,
   orgId: string,
@@ -376,7 +376,7 @@ export async function findRun(db: Queryable, orgId: string, runId: string): Prom
   return row;
 }
 
-/** Returns the runs in progress under these holds that are not charged yet, oldest first. They have the time of their hold. */
+/** Returns the runs in progress under these holds that were not charged yet, oldest first. Each has the time of its hold. */
 export async function findRunningRuns(
   tx: Queryable,
   orgId: string,
@@ -392,7 +392,7 @@ export async function findRunningRuns(
       );
 }
 
-/** Returns those of these runs that are charged at the held amount and can still be settled. */
+/** Returns those of the runs that are charged at the held amount and can still be settled. */
 export async function findUnsettledRuns(
   tx: Queryable,
   orgId: string,

@@ -25,7 +25,7 @@ export async function readRun(
   return { ...(await viewStored(db, run, hold)), content };
 }
 
-/** Returns true if the org has the run, also if it is a call in progress. */
+/** Returns true if the org has the run. A call in progress counts too. */
 export async function ownsRun(
   { db, ledger }: Pick<RunDependencies, 'db' | 'ledger'>,
   orgId: string,

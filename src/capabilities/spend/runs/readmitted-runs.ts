@@ -1,10 +1,10 @@
-/** Runs in progress whose holds were admitted again, at another time. */
+/** Moves runs in progress whose holds were admitted again at another time. */
 import type { Hold } from '../../../ledger/holds/hold.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 
 /**
- * Moves runs in progress that are dated after `after` to the time of their holds: a run has the time of its hold, at which it is charged.
- * Other runs stay where they are, so this may be called again.
+ * Moves runs in progress that are dated after `after` to the time of their holds, because a run is charged at the time of its hold.
+ * Other runs stay unchanged, so this can be repeated.
  */
 export async function moveRunsToHolds(
   tx: Transaction,

@@ -1,4 +1,4 @@
-/** Records runs that others report after the fact: past the checks, each on its own, at the time and the price of its start. */
+/** Records runs that are reported after the fact: without checks, each separately, at the time and price of its start. */
 
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Outcome, Posting } from '../../../ledger/posting.ts';
@@ -14,23 +14,23 @@ import type { RunDraft } from './queries.ts';
 import { findForeignResponses, insertOuterReports, type ResponseOfRun } from './responses.ts';
 import type { CreateRun } from './schema.ts';
 
-/** A run that an emitter reports. Only one run is recorded for each response. */
+/** A reported run. Only one run is recorded for each response. */
 export interface ReportedRun extends Pick<EndOfCall, 'marks' | 'responseId'> {
   readonly body: CreateRun & { readonly external_id: string };
-  /** Identifies this report, and the one around it, which may be about the same call. One without an id is never repeated. */
+  /** Ids of this report and of the report that encloses it, which may describe the same call. Without an id, a report counts as unique. */
   readonly reportId: string | undefined;
   readonly outerId: string | undefined;
 }
 
 export type RecordedRun =
   | { readonly kind: 'recorded' }
-  /** Recorded before: under its `external_id`, by another run for the same response, or by the report inside of it. */
+  /** Recorded before: under its `external_id`, by another run for the same response, or by an enclosed report. */
   | { readonly kind: 'known' }
   | { readonly kind: 'invalid'; readonly fieldErrors: readonly FieldError[] };
 
 /**
- * Returns what became of each run. The values of the key take precedence where they are locked, and a model without a price is
- * recorded at no cost, marked `unpriced`: the money is spent, so a run is not rejected for either.
+ * Returns the result of each run. Locked values of the key take precedence, and a model without a price is recorded at no cost,
+ * marked `unpriced`. The money was spent, so a run is not rejected for either.
  */
 export async function recordRuns(
   deps: RunDependencies,
@@ -52,7 +52,7 @@ export async function recordRuns(
     const { reportId, outerId } = runs[index] as ReportedRun;
     return [{ index, posting: drafted, responseId: drafted.run.response_id, reportId, outerId }];
   });
-  // Each round either posts, or leaves out a response that another transaction has recorded in the meantime.
+  // Each round either posts the runs, or drops those whose response another transaction has recorded in the meantime.
   for (;;) {
     pending = await withoutRecorded(deps, call.caller.tenantId, pending);
     const outcomes = pending.length === 0 ? [] : await post(deps, call.caller.tenantId, pending);
@@ -73,7 +73,7 @@ interface PendingRun extends Pick<ReportedRun, 'responseId' | 'reportId' | 'oute
 
 class ResponseRecordedElsewhere extends Error {}
 
-/** Returns undefined, and posts nothing, if another run was recorded for one of the responses meanwhile. */
+/** Posts the runs. Returns undefined and posts nothing if another run was recorded for one of the responses in the meantime. */
 async function post(
   deps: RunDependencies,
   orgId: string,
@@ -103,7 +103,7 @@ async function post(
         storeResponse: pending.some(hasIds) ? storeResponse : undefined,
         bulk: true,
       },
-      // A run whose `external_id` exists with other content was recorded before: the first report counts.
+      // Rejected runs are skipped: if a run has a known `external_id` and other content, the first report counts.
       true,
     );
     return result.kind === 'done' ? result.outcomes : [];
@@ -126,7 +126,10 @@ function idsOf({ responseId, reportId, posting: { runId } }: PendingRun): Respon
   ];
 }
 
-/** Leaves out runs for responses that have a run, all but the first of those for one response, and reports around one with a run. */
+/**
+ * Returns the runs to record. Drops runs whose response has a run already, all but the first run of a response, and reports that
+ * enclose one with a run.
+ */
 async function withoutRecorded(
   { db }: RunDependencies,
   orgId: string,

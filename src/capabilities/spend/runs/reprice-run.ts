@@ -1,4 +1,4 @@
-/** Corrects a run whose model had no price: it was posted at the held amount, at the default rates of its org, or at 0. */
+/** Corrects a run whose model had no price. Such a run was posted at the held amount, at the default rates of its org, or at 0. */
 import { apiError, invalidField, invalidFields } from '../../../contract/api-error.ts';
 import { negatedParts, noParts, sumOfParts } from '../../../kernel/cost-parts.ts';
 import { postableAmount } from '../../../ledger/postings/amount-range.ts';
@@ -52,7 +52,10 @@ export async function repriceRun(
   return postAdjustment(deps, call, run, { delta, parts, reason, price });
 }
 
-/** Returns the price at the time of the run if it was set with an earlier start and has its units, otherwise the present one. */
+/**
+ * Returns the price at the time of the run, if it was set later with an earlier start and has the units of the run. Otherwise
+ * returns the current price.
+ */
 async function findLaterPrice(
   { prices }: Pick<RunDependencies, 'prices'>,
   run: RunRow,

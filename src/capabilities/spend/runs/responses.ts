@@ -1,4 +1,4 @@
-/** The provider's ids of responses that runs were recorded for: a response is recorded once, even if several emitters report it. */
+/** Provider ids of responses for which runs were recorded. A response is recorded once, even if several emitters report it. */
 import type { Posted } from '../../../ledger/posting.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { deleteBatch } from '../../../platform/db/delete-batch.ts';
@@ -11,7 +11,10 @@ export interface ResponseOfRun {
 }
 
 const responseIdMax = 200;
-/** Shorter ids repeat: some servers count, or draw a number of three digits. Those of providers have at least 20 characters. */
+/**
+ * Minimum length of an id that is unique. Shorter ids repeat, because some servers count or use random numbers of three digits. Ids
+ * of providers have at least 20 characters.
+ */
 const responseIdMin = 16;
 
 /** Returns true for an id that identifies a response. */
@@ -19,15 +22,15 @@ export function isResponseId(id: string): boolean {
   return id.length >= responseIdMin && id.length <= responseIdMax && isStorable(id);
 }
 
-/** Who a response of a call through the gateway belongs to: the member of the key that called it, else everyone in the organization. */
+/** The owner of a response of a gateway call: the member of the calling key, otherwise the whole organization. */
 export interface ResponseOwner {
   readonly keyId: string;
   readonly memberId: string | null;
 }
 
 /**
- * Keeps the responses of runs. One that another run has stays with that run. Only calls through the gateway have an owner: anybody may
- * report any id by telemetry.
+ * Stores the responses of runs. A response that belongs to another run stays with it. Only gateway calls have an owner, because
+ * anyone can report any id by telemetry.
  */
 export async function insertResponses(
   tx: Transaction,
@@ -56,7 +59,7 @@ export async function insertResponses(
   );
 }
 
-/** Returns undefined for a response that was not created by a call through the gateway, or too long ago. */
+/** Returns the owner of a response; undefined if it was not created by a gateway call, or is too old. */
 export async function findResponseOwner(
   db: Queryable,
   orgId: string,
@@ -70,7 +73,7 @@ export async function findResponseOwner(
   return row && { keyId: row.key_id, memberId: row.member_id };
 }
 
-/** Returns the ids of responses that other runs than the given ones were recorded for. */
+/** Returns the ids of responses that belong to runs other than the given ones. */
 export async function findForeignResponses(
   db: Queryable,
   orgId: string,
@@ -91,8 +94,8 @@ export async function findForeignResponses(
 }
 
 /**
- * Keeps the ids of reports around those that runs were recorded for, beside the responses: an outer report that arrives later is about
- * a call that has a run.
+ * Stores the ids of reports that enclose the recorded ones, next to the responses. If an enclosing report arrives later, its call
+ * is known to have a run.
  */
 export async function insertOuterReports(
   tx: Transaction,

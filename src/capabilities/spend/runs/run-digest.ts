@@ -1,7 +1,7 @@
 /**
- * Digest of the request body of a run, stored with its `external_id`: a repeated run has the same digest, and a
- * different run with a used `external_id` is rejected. The digest outlives the details of the run, which retention or
- * an erasure removes, so it is keyed: without the key it reveals nothing about the body.
+ * Digest of a run's request body, stored with its `external_id`. A repeated run has the same digest; a different run with a used
+ * `external_id` is rejected. Retention or an erasure removes the details of a run but not the digest. So the digest is keyed, and
+ * reveals nothing about the body without the key.
  */
 import { hash } from 'node:crypto';
 import { labelDimensions, runDimensions } from '../../../contract/run-dimensions.ts';
@@ -16,12 +16,12 @@ export type RunDigest = (orgId: string, body: CreateRun) => string;
 const firstLabels = labelDimensions.filter((name) => runDimensions[name].since === '0.1.0');
 const laterLabels = labelDimensions.filter((name) => runDimensions[name].since !== '0.1.0');
 
-/** 132 bits, which rules out accidental collisions. */
+/** 132 bits, which make accidental collisions practically impossible. */
 const digestCharacters = 22;
 
 /**
- * Truncated SHA-256 of the key and the body; the truncation prevents length extension. An HMAC would take four times as
- * long, and a bulk request needs a digest for each run.
+ * Returns the digest function: a truncated SHA-256 of the key and the body. The truncation prevents length extension. An HMAC would
+ * take four times as long, and a bulk request needs a digest for each run.
  */
 export function createRunDigest(secrets: Pick<Secrets, 'sign'>): RunDigest {
   const key = secrets.sign('', 'content of a run').toString('hex');
@@ -30,9 +30,9 @@ export function createRunDigest(secrets: Pick<Secrets, 'sign'>): RunDigest {
 }
 
 /**
- * Canonical form of the body. Amounts are compared by value, times by instant, tags and metadata regardless of order. A
- * field that was left out equals its default, or only another omission if it has no default. The order of the fields is
- * part of every stored digest: append new fields at the end, and only if the body has them.
+ * Returns the canonical form of the body. Amounts are compared by value and times by instant; tags and metadata in any order. A
+ * missing field equals its default, or only another missing one if it has no default. The order of the fields is part of every
+ * stored digest, so new fields must be appended at the end, and only if the body has them.
  */
 function normalized(body: CreateRun): string {
   return JSON.stringify([
@@ -67,7 +67,7 @@ function normalized(body: CreateRun): string {
   ]);
 }
 
-/** Empty if the body has none of these fields, which release 0.1.0 does not know. */
+/** Returns fields that release 0.1.0 did not have; empty if the body has none of them. */
 function servedAs({ service_tier, region, cache_write_1h_tokens = 0, units = {} }: CreateRun): object[] {
   const hasUnits = Object.keys(units).length > 0;
   return service_tier === undefined && region === undefined && cache_write_1h_tokens === 0 && !hasUnits

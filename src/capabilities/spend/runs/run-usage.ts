@@ -1,4 +1,4 @@
-/** The usage of a run: as a request states it, as the ledger counts it, and as it is stored. */
+/** The usage of a run in its three forms: in requests, in the ledger, and stored. */
 import { parseUsd } from '../../../kernel/money.ts';
 import type { TokenCounts } from '../../../kernel/prices.ts';
 import type { RunUsage } from '../../../ledger/posting.ts';
@@ -43,7 +43,10 @@ function countOf(tokens: number | undefined): bigint {
   return tokens === undefined ? 0n : BigInt(tokens);
 }
 
-/** Returns the counts of a stored run. Audio tokens and images are not stored, so they are priced as text and not at all; reasoning tokens as other output. */
+/**
+ * Returns the counts of a stored run. Audio tokens, images and reasoning tokens are not stored. So audio is priced as text, images
+ * are free, and reasoning is priced as other output.
+ */
 export function storedCounts(run: RunRow): TokenCounts {
   const cacheWrite1hTokens = run.cache_write_1h_tokens ?? 0n;
   return {

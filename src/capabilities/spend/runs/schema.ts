@@ -120,7 +120,7 @@ export const CompleteRun = closed({
   ...measured,
 });
 export type CompleteRun = Static<typeof CompleteRun>;
-/** The usage and cost fields that a new run and a completion have in common. */
+/** The usage and cost fields that new runs and completions share. */
 export type Measured = Omit<CompleteRun, 'status'>;
 
 export const AdjustRun = closed({
@@ -128,7 +128,7 @@ export const AdjustRun = closed({
   reason,
 });
 
-/** Marks that the ledger sets; `flagged` has a filter of its own. */
+/** Marks that the ledger sets. `flagged` has a separate filter. */
 const postingMarks = [
   'over_hold',
   'late',
@@ -315,7 +315,7 @@ export const BulkResult = closed({
 });
 export type BulkResult = Static<typeof BulkResult>;
 
-/** Runs in progress have no cost and may have no latency; they come before those with the value 0. */
+/** Sort fields. Runs in progress have no cost and may have no latency; they come before runs with the value 0. */
 export const runSorts = {
   charged_at: 'timestamptz',
   cost_usd: 'int8',

@@ -1,4 +1,4 @@
-/** The stage that places a run: its chain and scope, its decision, and the time that it is charged at. */
+/** The stage that places a run: determines its chain, scope and decision, and the time of its charge. */
 import type { AttributionValues } from '../../../contract/attribution.ts';
 import type { Scope } from '../../../kernel/limits.ts';
 import { holdIdOfCall } from '../../../ledger/holds/hold.ts';
@@ -25,7 +25,7 @@ export function placeRun(body: CreateRun, startedAt: Date, context: ScopeContext
   const runId = context.admitted?.runId ?? context.ids.next('run');
   const parent = parentId === undefined ? undefined : context.parentOf(parentId);
   const chainId = body.chain_id ?? chainOf(body, parent, runId, context);
-  // A settlement belongs where its decision belongs; the values of the key must not contradict the decision.
+  // A settlement has the scope of its decision, so values of the key must not contradict it.
   const defaults = settled === undefined ? context.attribution : undefined;
   return {
     runId,
@@ -38,7 +38,7 @@ export function placeRun(body: CreateRun, startedAt: Date, context: ScopeContext
   };
 }
 
-/** Returns the chain of the parent, or that which the run starts. */
+/** Returns the chain of the parent, or the chain that the run starts. */
 function chainOf(
   { status }: CreateRun,
   parent: ParentRow | undefined,

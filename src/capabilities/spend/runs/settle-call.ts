@@ -1,4 +1,4 @@
-/** Creates the run of a call that `startRun` has admitted, at its end. */
+/** Creates the run of a call that `startRun` has admitted, when the call ends. */
 import { type ApiError, invalidFields } from '../../../contract/api-error.ts';
 import { holdIdOfCall } from '../../../ledger/holds/hold.ts';
 import { postingError } from '../../../ledger/ledger-errors.ts';
@@ -17,18 +17,18 @@ export interface EndedCall extends EndOfCall {
   readonly keyId: string;
   readonly runId: string;
   readonly model: string;
-  /** Who pays, as admitted, with the chain of the run. */
+  /** The attribution at the admission, with the chain of the run. */
   readonly attribution: Partial<CreateRun>;
   readonly depth: number;
   readonly admittedAtMs: number;
-  /** The price of its hold; null: none, undefined: not known. */
+  /** The price of its hold; null if there was none, undefined if it is unknown. */
   readonly priceVersion?: string | null | undefined;
   readonly body: CompleteRun & TriedUsage;
 }
 
 export type CallPosting = Posting<RunDraft>;
 
-/** Drafts the run at the price of its admission. Reads the database only if the price is not cached. */
+/** Drafts the run with the price at its admission. Only reads the database if the price is not cached. */
 export async function draftCall(
   { ids, prices }: Pick<RunDependencies, 'ids' | 'prices'>,
   call: EndedCall,
@@ -49,7 +49,7 @@ export async function draftCall(
     now,
     record: false,
     chained: false,
-    // The parent was found at the admission, and may have been deleted since. The chain is stated.
+    // The parent was found at the admission and may have been deleted since. The chain is stated explicitly.
     parentOf: (id) => ({ id, depth: depth - 1, chain_id: null }),
     contentDigest: () => '',
     failOpenAtMs: () => undefined,
@@ -65,8 +65,8 @@ export async function draftCall(
 }
 
 /**
- * Posts runs of one org and ends their holds. Returns the error of each run that can never be posted, in their order. A run that an earlier
- * attempt has posted stays as it is.
+ * Posts runs of one org and ends their holds. Returns in order the error of each run that can never be posted. A run that an
+ * earlier attempt has posted stays unchanged.
  */
 export async function settleCalls(
   deps: RunDependencies,

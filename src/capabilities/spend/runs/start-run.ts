@@ -1,4 +1,4 @@
-/** Admits a call that this service makes, through all checks of a run. */
+/** Admits a gateway call through all checks of a run. */
 import type { Fit } from '../../../kernel/fit.ts';
 import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import { outputFit } from '../../../kernel/output-fit.ts';
@@ -19,42 +19,42 @@ import type { CreateRun } from './schema.ts';
 import { type Rejection, runSteps, type Step } from './step-runner.ts';
 
 export interface StartOptions {
-  /** The least output that is useful, if less than `max_output_tokens` is acceptable; undefined: all of it or nothing. */
+  /** Minimum useful output, if less than `max_output_tokens` is acceptable; undefined: all or nothing. */
   readonly fitDownTo?: number | undefined;
-  /** The most that tools without a price may cost. */
+  /** Maximum cost of tools without a price. */
   readonly toolNanos?: bigint;
-  /** Where the model is called at the price that is held; undefined: as the body says. */
+  /** The place whose price is held; undefined: the one that the body states. */
   readonly calledAt?: CalledAt;
   /** Text for the safety detectors. It is never stored. */
   readonly content?: string | undefined;
-  /** The idempotency key of the call; it is stored with the hold. */
+  /** The idempotency key of the call, which is stored with the hold. */
   readonly key?: RequestKey | undefined;
-  /** Called before a limit denies the call. Returns a promise if other calls are settled now, so that it may fit then. */
+  /** Called before a limit denies the call. Returns a promise if other calls are being settled, after which this one may fit. */
   beforeDenial?(): Promise<void> | undefined;
-  /** Called if the hold was taken, or may have been because the database became unavailable, although the call is not admitted. */
+  /** Called if the call is not admitted although its hold was taken, or may have been because the database became unavailable. */
   onUncertain?(uncertain: UncertainStart): void;
 }
 
 export interface UncertainStart {
   readonly runId: string;
-  /** True if the row of the run may exist, too. */
+  /** True if the row of the run may exist too. */
   readonly isStored: boolean;
 }
 
 export interface StartedRun {
   readonly runId: string;
-  /** True if the row of the run exists already, so that the run is completed instead of created. */
+  /** True if the row of the run exists, so that the settlement completes it instead of creating it. */
   readonly isStored: boolean;
   readonly decisionId: string;
   readonly chainId: string | null;
-  /** Depth in its chain. */
+  /** Depth of the run in its chain. */
   readonly depth: number;
   readonly heldNanos: bigint;
-  /** The price of the hold; null: none. */
+  /** Price version of the hold; null if there is none. */
   readonly priceVersion: string | null;
-  /** The output that the hold covers. */
+  /** Output tokens that the hold covers. */
   readonly maxOutputTokens: number;
-  /** The smallest amount that a limit of cost still allows; undefined if none applies. */
+  /** The smallest amount that the cost limits still allow; undefined if no cost limit applies. */
   readonly remainingNanos: bigint | undefined;
 }
 
@@ -63,7 +63,7 @@ export type InProgress = Omit<CreateRun, 'status' | 'content' | 'decision_id' | 
   readonly max_output_tokens: number;
 };
 
-/** The response that is stored under the idempotency key of a call: it names the run, and has no content. */
+/** The response stored under the idempotency key of a call. It contains the id of the run, but no content. */
 export interface KeyedCall {
   readonly run_id: string;
 }
@@ -87,8 +87,8 @@ interface StartContext extends PostingContext {
 type Started = Pick<StartedRun, 'isStored' | 'remainingNanos'> & { readonly hold: Hold };
 
 /**
- * Admits the call and takes its hold, which is durable when this resolves. If the call is never settled, the held amount is
- * posted when the hold expires, whatever the setting of the org is: the call was made.
+ * Admits the call and takes its hold, which is durable when the promise resolves. If the call is never settled, the held amount is
+ * posted when the hold expires, regardless of the org's setting, because the call was made.
  */
 export async function startRun(
   deps: RunDependencies,
@@ -135,8 +135,8 @@ export async function startRun(
 }
 
 /**
- * Takes the hold. The run is created when the call is settled; only a run that uses a permit or was flagged is stored at once, with
- * what the checks have found out.
+ * Takes the hold. The run is only created when the call is settled, unless it uses a permit or was flagged. Such a run is stored
+ * now, with the results of the checks.
  */
 const takeHold: Step<StartContext> = {
   name: 'hold',
@@ -178,7 +178,7 @@ function requestHold(context: StartContext, request: ReturnType<typeof holdReque
   return reportUncertain(context, false, () => context.deps.ledger.hold(request));
 }
 
-/** The answer to the commit may be lost, so that the hold was taken although the call is refused. */
+/** Reports an uncertain start: the response to COMMIT may be lost, so the hold may exist although the call is rejected. */
 async function reportUncertain<Result>(
   { onUncertain, postings }: StartContext,
   isStored: boolean,
@@ -215,7 +215,7 @@ function keyedCallText(runId: string): string {
   return JSON.stringify({ run_id: runId } satisfies KeyedCall);
 }
 
-/** Takes the hold first, because the ledger stores the idempotency key with it, and then stores the run under that hold. */
+/** Takes the hold, and then stores the run under it. The hold is first, because the ledger stores the idempotency key with it. */
 async function holdAndStore(
   context: StartContext,
   posting: Posting<RunDraft>,
@@ -234,7 +234,7 @@ async function holdAndStore(
     }
   } finally {
     if (!isStored) {
-      // The call is not made, and its hold is taken.
+      // The call is not made although its hold was taken.
       context.onUncertain?.({ runId: posting.runId, isStored: true });
     }
   }

@@ -1,11 +1,11 @@
-/** Runs a list of steps in order. If a step rejects or throws, the steps before it are undone, the last one first. */
+/** Runs a list of steps in order. If a step rejects or throws, the earlier steps are undone in reverse order. */
 
-/** Builds the error of a rejected request. Called after the earlier steps have been undone. */
+/** Builds the error of a rejected request. Called after the earlier steps were undone. */
 export type Rejection = () => Error | Promise<Error>;
 
 export interface Step<Context> {
   readonly name: string;
-  /** Returns undefined if the step succeeded. If it rejects or throws, it must leave nothing to undo: its `undo` is not called. */
+  /** Returns undefined if the step succeeds. If it rejects or throws, it must leave nothing to undo, because its `undo` is not called. */
   check(context: Context): Rejection | undefined | Promise<Rejection | undefined>;
   /** Reverts a successful `check`. */
   undo?(context: Context): unknown;
@@ -13,7 +13,7 @@ export interface Step<Context> {
 
 export type OnUndoError = (stepName: string, error: unknown) => void;
 
-/** Throws the error of the step that failed. A failing undo is only reported, and the other steps are still undone. */
+/** Runs the steps. Throws the error of the step that failed. A failing undo is only reported; the other steps are still undone. */
 export async function runSteps<Context>(
   steps: readonly Step<Context>[],
   context: Context,
@@ -24,7 +24,7 @@ export async function runSteps<Context>(
   try {
     for (const step of steps) {
       const checked = step.check(context);
-      // Most steps are synchronous, so `await` is skipped for them.
+      // `await` is skipped for synchronous steps, which most are.
       rejection = checked instanceof Promise ? await checked : checked;
       if (rejection !== undefined) {
         break;
@@ -41,7 +41,7 @@ export async function runSteps<Context>(
   }
 }
 
-/** Undoes steps that have succeeded, the last one first. */
+/** Undoes steps that succeeded, in reverse order. */
 export async function undoSteps<Context>(
   succeeded: readonly Step<Context>[],
   context: Context,

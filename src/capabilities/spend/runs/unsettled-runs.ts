@@ -1,4 +1,4 @@
-/** Runs of holds that expired without a settlement, posted at the held amount (`on_unsettled` of the org). */
+/** Runs of holds that expired without a settlement and were posted at the held amount (`on_unsettled` of the org). */
 import { type Hold, runIdOf } from '../../../ledger/holds/hold.ts';
 import type { Posting, RunUsage } from '../../../ledger/posting.ts';
 import type { UnsettledRun } from '../../../ledger/postings/existing-records.ts';
@@ -12,7 +12,7 @@ import { findRunningRuns, findUnsettledRuns, type RunDraft, type RunRow, readPai
 import { noUsage } from './run-usage.ts';
 import { placeOfStored } from './scope-run.ts';
 
-/** `modelsOfVersions` returns the models of price versions, read in the given transaction. */
+/** Creates the functions for unsettled runs. `modelsOfVersions` returns the models of price versions, read in the given transaction. */
 export function createUnsettledRuns(
   ids: Ids,
   modelsOfVersions: (
@@ -29,7 +29,7 @@ export function createUnsettledRuns(
       depth: run.depth,
       atMs: run.charged_at.getTime(),
       amounts: { usd: (run.cost_nanos ?? 0n) + run.adjusted_nanos, tokens: tokensOf(run), requests: 1n },
-      // The row has the sum, also if entries were deleted meanwhile.
+      // Taken from the row, which has the sum even if entries were deleted since.
       paid: { ...(await readPaid(tx, run.org_id, run.id)), uncovered: run.uncovered_nanos },
       usage: usageOf(run),
       reversalId: ids.next('ent'),
@@ -40,7 +40,7 @@ export function createUnsettledRuns(
     async postingsFor(tx, orgId, holds) {
       const running = new Map<string, RunRow>();
       for (const run of await findRunningRuns(tx, orgId, holds)) {
-        // If several runs have one decision, the first takes the charge.
+        // If several runs share a decision, the first one takes the charge.
         if (run.decision_id !== null && !running.has(run.decision_id)) {
           running.set(run.decision_id, run);
         }
@@ -63,7 +63,7 @@ export function createUnsettledRuns(
   };
 }
 
-/** The posting of the run in progress under the hold, or else of a new run. */
+/** Drafts the posting of an expired hold: for the run in progress under it, otherwise for a new run. */
 function draftExpiry(
   ids: Ids,
   hold: Hold,
@@ -77,7 +77,7 @@ function draftExpiry(
     'expire',
     entryId,
     running === undefined ? { ...place, scope: hold.scope } : place,
-    // The held tokens are an estimate, which is not counted as usage.
+    // The run's tokens replace the held ones, which are an estimate and must not count as usage.
     { ...hold.amounts, tokens: tokensOf(run) },
     usageOf(run),
     run,
@@ -89,7 +89,7 @@ function draftExpiry(
 
 const unknownModel = 'unknown';
 
-/** Its status is `running`: how the call ended was not reported, and the run can still be completed. */
+/** Returns a new run with the status `running`: the end of its call was not reported, and it can still be completed. */
 function newRun(hold: Hold, runId: string, pricedAs: string | null): RunRow {
   return { ...runOfCall(hold, runId), model: hold.scope.model ?? unknownModel, priced_as: pricedAs };
 }
@@ -98,7 +98,7 @@ function tokensOf(run: RunRow): bigint {
   return run.input_tokens + run.output_tokens;
 }
 
-/** Usage as it is counted while the run is unsettled: its value and latency are counted when it is settled. */
+/** Returns the usage that counts while the run is unsettled. Its value and latency are counted at the settlement. */
 function usageOf(run: RunRow): RunUsage {
   return {
     ...noUsage,

@@ -1,4 +1,4 @@
-/** The stage that finds the invalid fields of a run: rules that its schema cannot state. */
+/** The stage that validates a run by rules that its schema cannot express. */
 import type { FieldError } from '../../../contract/errors.ts';
 import { unitErrors } from '../../../ledger/service-fields.ts';
 import type { DraftContext } from './draft-context.ts';
@@ -7,7 +7,7 @@ import { needsPrice } from './price-run.ts';
 import type { CreateRun, Measured } from './schema.ts';
 
 const futureToleranceMs = 5 * 60_000;
-/** Limits the metadata of a run, and so the size of a page of runs. */
+/** Maximum length of metadata. It bounds the size of a page of runs. */
 const metadataCharactersMax = 65_536;
 const tooFarAhead = 'Must not be more than five minutes in the future.';
 
@@ -31,7 +31,7 @@ export function validateRun(
     addRunningErrors(errors, body, context);
   }
   if (body.decision_id !== undefined && context.record) {
-    // A backfilled run would be counted in addition to the hold, and again when the decision is settled.
+    // Rejected, because the run would count in addition to the hold, and again when the decision is settled.
     const message = 'Backfilled runs cannot settle a decision. Post this run without `enforcement`.';
     add(errors, 'decision_id', 'invalid_value', message);
   }
@@ -48,7 +48,7 @@ function addRunningErrors(errors: FieldError[], body: CreateRun, { record }: Dra
   }
 }
 
-/** Returns the errors of the fields that a new run and a completion have in common, after those in `errors`. */
+/** Returns the given errors, followed by those of the fields that new runs and completions share. */
 export function validateMeasured(
   body: Measured,
   startedAt: Date,

@@ -18,7 +18,7 @@ import type { CostPartView, RunView } from './schema.ts';
 interface ViewOptions {
   /** The open hold of a running run. */
   readonly hold?: Hold | null | undefined;
-  /** The sum of the entries of the run by kind. Left out in lists, which would read all entries. */
+  /** Sums of the run's entries by kind. Left out in lists, which would have to read all entries. */
   readonly parts?: CostParts | undefined;
 }
 
@@ -44,7 +44,7 @@ export function viewRun(run: RunRow, { hold, parts }: ViewOptions = {}): RunView
     depth: run.depth,
     input_tokens: Number(run.input_tokens),
     cached_input_tokens: Number(run.cached_input_tokens),
-    // The column has both kinds of writes.
+    // Subtracted, because the column contains both kinds of cache writes.
     cache_write_tokens: Number(run.cache_write_tokens - (run.cache_write_1h_tokens ?? 0n)),
     cache_write_1h_tokens: Number(run.cache_write_1h_tokens ?? 0n),
     output_tokens: Number(run.output_tokens),
@@ -65,7 +65,7 @@ export function viewRun(run: RunRow, { hold, parts }: ViewOptions = {}): RunView
     price_source: priceSourceOf(run),
     started_at: isoInstant(run.started_at.getTime()),
     finished_at: run.finished_at === null ? null : isoInstant(run.finished_at.getTime()),
-    // Only `readRun` returns content: responses to writes are stored, and lists would be too long.
+    // Null, because only `readRun` returns content: responses to writes are stored, and lists would be too long.
     content: null,
     metadata: run.metadata ?? {},
     decision_id: run.decision_id,
@@ -79,12 +79,12 @@ export function viewRun(run: RunRow, { hold, parts }: ViewOptions = {}): RunView
   };
 }
 
-/** Views a run as its charge has left it. */
+/** Returns the view of a run right after its charge. */
 export function viewPosted(posted: Posted<RunDraft>, hold?: Hold | null): RunView {
   return viewRun(postedRow(posted), { hold, parts: posted.posting.parts });
 }
 
-/** Views a run that is stored, with its parts. */
+/** Returns the view of a stored run with its parts. */
 export async function viewStored(db: Queryable, run: RunRow, hold?: Hold): Promise<RunView> {
   const parts = run.cost_nanos === null ? undefined : (await readPaid(db, run.org_id, run.id)).parts;
   return viewRun(run, { hold, parts });
@@ -100,13 +100,13 @@ function viewParts(parts: CostParts, nanos: bigint): CostPartView[] {
   }));
 }
 
-/** Returns true if the model of the run had no price, and the run was not repriced since. */
+/** Returns true if the model of the run had no price and the run was not repriced. */
 export function isWithoutPrice({ marks, price_version }: Pick<RunRow, 'marks' | 'price_version'>): boolean {
   return marks.includes('unpriced') && (price_version === null || isDefaultRates(price_version));
 }
 
 function priceSourceOf(run: RunRow): RunView['price_source'] {
-  // The cost of an unsettled run is its held amount.
+  // Null for an unsettled run, whose cost is its held amount.
   if (run.status === 'running') {
     return null;
   }

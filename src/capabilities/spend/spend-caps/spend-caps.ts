@@ -1,4 +1,4 @@
-/** The daily spend cap. An org has at most one. */
+/** The daily spend cap, of which an org has at most one. */
 import { found } from '../../../contract/api-error.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import {
@@ -35,7 +35,7 @@ export async function requireSpendCap(db: Queryable, orgId: string): Promise<Lim
   return found(await findOnlyLimit(db, orgId, 'spend_cap'), noSpendCap);
 }
 
-/** Replaces the cap: fields that are left out are reset to their defaults. */
+/** Replaces the cap. Fields that are left out are reset to their defaults. */
 export async function putSpendCap(
   tx: Transaction,
   ids: Ids,

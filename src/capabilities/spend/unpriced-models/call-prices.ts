@@ -1,7 +1,7 @@
 /**
- * Finds the price that a call is held and charged at. For a model without a price, this is the price that the org's policy
- * provides: its default rates, or none at all. Everything that admits or charges calls uses it; what compares or corrects
- * costs uses real prices only (`Prices.find`).
+ * Finds the price at which a call is held and charged. For a model without a price, the org's policy provides one: the default
+ * rates, or rates of zero. All code that admits or charges calls uses this. Code that compares or corrects costs uses real prices
+ * only (`Prices.find`).
  */
 import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import type { Rates } from '../../../kernel/prices.ts';
@@ -20,8 +20,8 @@ const cachedOrgsMax = 10_000;
 
 export interface CallPrices extends Prices {
   /**
-   * Like `find`; if the model has no price, returns the price that the org's policy provides. Undefined: the call is refused.
-   * Returns a promise only if prices or the policy must be loaded first.
+   * Finds a price like `find`. If the model has none, returns the price of the org's policy; undefined if the call must be refused.
+   * Returns a promise only if prices or the policy must be loaded.
    */
   findForCall(
     orgId: string,
@@ -34,12 +34,12 @@ export interface CallPrices extends Prices {
 
 const versionPrefix = 'upr_';
 
-/** Returns true for the price version of a run that was charged at the default rates of its org. */
+/** Returns true for the price version of a run that was charged at its org's default rates. */
 export function isDefaultRates(priceVersion: string): boolean {
   return priceVersion.startsWith(versionPrefix);
 }
 
-/** `prices` are those of models; the policy is cached for orgs that call models without a price. */
+/** Creates the lookup. `prices` are those of models. Policies are cached for orgs that call models without a price. */
 export function createCallPrices(db: Database, prices: Prices): CallPrices {
   const policies = new NotifiedCache(db, {
     maxEntries: cachedOrgsMax,
@@ -78,7 +78,7 @@ function policyOf(row: UnpricedPolicyRow | undefined): UnpricedPolicy {
   return { onUnpriced: unpriced, price: { ...tariffOf(rates), versionId, model: null, unpriced } };
 }
 
-/** Units have no default rates; a call is not refused because of them. */
+/** Returns default rates as a tariff. There are no default rates for units, so units are free instead of an error. */
 function tariffOf(rates: Rates): Tariff {
   return { rates, modifiers: [], unitNanos: new Map<string, bigint>(), hasFreeUnits: true };
 }
@@ -94,7 +94,7 @@ const free: Rates = {
   requestNanosEach: null,
 };
 
-/** The price of a run that is recorded although its model has no price, whatever the policy of the org is. */
+/** The price of a run that is recorded although its model has no price, regardless of the org's policy. */
 export const unpricedAtNoCost: PriceInForce = {
   ...tariffOf(free),
   versionId: '',

@@ -13,7 +13,7 @@ export const unpricedPolicyChanged = changeChannel('unpriced_policy_changed');
 
 export interface UnpricedPolicyRow extends RateColumns {
   readonly org_id: string;
-  /** Counts up; the highest version of an org is in force. */
+  /** Version number. The highest version of an org is in force. */
   readonly version: number;
   readonly id: string;
   readonly on_unpriced: OnUnpriced;
@@ -22,7 +22,7 @@ export interface UnpricedPolicyRow extends RateColumns {
 
 const policyColumns = ['org_id', 'version', 'id', 'on_unpriced', ...rateColumns, 'created_at'] as const;
 
-/** Returns undefined if the org has never set a policy. */
+/** Returns the policy; undefined if the org has never set one. */
 export async function findUnpricedPolicy(
   db: Queryable,
   orgId: string,
@@ -34,7 +34,7 @@ export async function findUnpricedPolicy(
   return row;
 }
 
-/** Returns a version of the policy, also if it is no longer in force. */
+/** Returns a version of the policy, even if it is no longer in force. */
 export async function findUnpricedPolicyVersion(
   db: Queryable,
   orgId: string,
@@ -98,16 +98,16 @@ export interface ModelUse {
 export interface CountedUse {
   readonly org_id: string;
   readonly model: string;
-  /** All uses so far, with these. */
+  /** Number of all uses so far, including these. */
   readonly runs: bigint;
-  /** The last use before these; null if there was none. */
+  /** Time of the last use before these; null if there was none. */
   readonly used_before: Date | null;
 }
 
-/** A sum that would not fit into a JSON number stays at the largest: it must not reject runs. */
+/** Returns SQL that caps a sum at the largest JSON number, because a larger sum must not reject runs. */
 const bounded = (sum: string) => `least(${sum}, ${Number.MAX_SAFE_INTEGER})::int8`;
 
-/** Adds the uses to those of their models. Each model occurs once in `uses`. */
+/** Adds the uses to the counts of their models. Each model must occur only once in `uses`. */
 export async function addUses(tx: Queryable, uses: readonly ModelUse[]): Promise<CountedUse[]> {
   const names = [uses.map(({ orgId }) => orgId), uses.map(({ model }) => model)];
   const before = await tx.query<{ org_id: string; model: string; last_used_at: Date }>(
@@ -145,7 +145,7 @@ export async function addUses(tx: Queryable, uses: readonly ModelUse[]): Promise
   }));
 }
 
-/** Keeps the `most` models of an org that were used last: the names come from callers. */
+/** Keeps only the `most` recently used models of an org, because their names come from callers. */
 export async function dropOldest(tx: Queryable, orgId: string, most: number): Promise<void> {
   await tx.query(
     `DELETE FROM unpriced_models WHERE org_id = $1 AND model IN
@@ -165,7 +165,7 @@ export interface UnpricedModelTotalRow extends UnpricedModelRow {
   readonly orgs: bigint;
 }
 
-/** Returns the sums over all orgs. A page reads the rows of its models through the index on `model`. */
+/** Returns the sums over all orgs. A page only reads the rows of its models, through the index on `model`. */
 export async function listUnpricedModelTotals(
   db: Queryable,
   query: UnpricedTotalFilters,

@@ -1,4 +1,4 @@
-/** The policy of an org on models without a price. Each change creates a version, because holds and runs reference it. */
+/** The policy of an org for models without a price. Each change creates a version, because holds and runs reference it. */
 import { found, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
@@ -28,7 +28,7 @@ export interface UnpricedPolicyChange {
   readonly changed: boolean;
 }
 
-/** Locks the org, so that of two concurrent changes the later one is in force. */
+/** Sets the policy. Locks the org, so that the later of two concurrent changes is in force. */
 export async function putUnpricedPolicy(
   tx: Transaction,
   ids: Ids,

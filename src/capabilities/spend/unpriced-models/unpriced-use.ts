@@ -5,14 +5,14 @@ import type { Ids } from '../../../platform/ids.ts';
 import { enqueueEvents, type OutgoingEvent } from '../../../platform/outbox/outbox.ts';
 import { addUses, countRepriced, dropOldest, type ModelUse } from './queries.ts';
 
-/** Maximum number of models that are kept for an org. */
+/** Maximum number of models per org. */
 const modelsMax = 1_000;
 
 const dayMs = 86_400_000;
 
 export interface UnpricedUseDependencies {
   readonly ids: Ids;
-  /** Returns true if a webhook of the org is subscribed to the event, or if that is not known yet. */
+  /** Returns true if a webhook of the org is subscribed to the event. Returns true also while that is unknown. */
   wants(orgId: string, type: 'model.unpriced'): boolean;
 }
 
@@ -63,18 +63,18 @@ export async function recordUnpricedUse(
   }
 }
 
-/** Only repricing sets the price of a run that has been posted. */
+/** Returns true for a repricing. Nothing else sets the price of a posted run. */
 function isRepriced({ posting: { kind, priceVersion } }: PostedRun): boolean {
   return kind === 'adjust' && priceVersion !== null;
 }
 
-/** The model that has no price, which may be another one than that of the decision. */
+/** Returns the model without a price, which may differ from that of the decision. */
 function modelOf({ posting: { run } }: PostedRun): string {
   return run.served_model ?? run.model;
 }
 
 interface RunUse extends ModelUse {
-  /** The first of the runs. */
+  /** Id of the first of the runs. */
   readonly runId: string;
 }
 
@@ -105,7 +105,7 @@ function useKey(orgId: string, model: string): string {
   return `${orgId} ${model}`;
 }
 
-/** Days are those of UTC. */
+/** Returns true for the first use on a UTC day. */
 function isFirstOfDay(atMs: number, before: Date | null): boolean {
   return before === null || Math.floor(before.getTime() / dayMs) < Math.floor(atMs / dayMs);
 }
