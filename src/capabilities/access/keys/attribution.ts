@@ -1,6 +1,6 @@
 /**
- * Attribution of a key: which values are valid, and which a caller may give to a key. The values that are locked for the
- * caller apply to every key that it creates, changes or rotates.
+ * Attribution of a key: the valid values, and the values that a caller may give to a key. The locked values of the caller apply to
+ * every key that it creates, changes or rotates.
  */
 import { apiErrorWithDetails, invalidField } from '../../../contract/api-error.ts';
 import {
@@ -17,18 +17,18 @@ import type { KeyAttributionInput, StatedAttribution } from './schema.ts';
 
 export const noAttribution: Attribution = { values: {}, locked: [] };
 
-/** Undefined if there is nothing to apply, so that requests with such keys cost nothing more. */
+/** Returns the attribution; undefined if it has no values, so that requests with such keys have no extra cost. */
 export function attributionOf(values: AttributionValues, locked: readonly AttributionField[]) {
   return Object.keys(values).length === 0 ? undefined : { values, locked };
 }
 
-/** The values of a member who is signed in. */
+/** Returns the attribution of a signed-in member. */
 export function memberAttribution(memberId: string): Attribution {
   return { values: { member_id: memberId }, locked: ['member_id'] };
 }
 
 /**
- * Returns the attribution of a new key. What the caller does not state is completed: a signed-in member owns the key, unless
+ * Returns the attribution of a new key, with values that the request leaves out: a signed-in member owns the key, unless
  * `member_id` is stated or null; the locked values of a calling key are passed on.
  */
 export function newAttribution(caller: Caller, stated: KeyAttributionInput): Attribution {
@@ -51,7 +51,7 @@ export function newAttribution(caller: Caller, stated: KeyAttributionInput): Att
   });
 }
 
-/** Returns the attribution of a key after a change. A field that is left out keeps its value. */
+/** Returns the attribution of a key after a change. Fields that the change leaves out are kept. */
 export function changedAttribution(
   caller: Caller,
   before: Attribution,
@@ -64,7 +64,7 @@ export function changedAttribution(
   });
 }
 
-/** Throws unless the key has the values that are locked for the caller, locked too. */
+/** Throws unless the key has the locked values of the caller, also locked. */
 export function checkCovers(caller: Caller, { values, locked }: Attribution): void {
   if (isMember(caller) || caller.attribution === undefined) {
     return;
@@ -102,7 +102,7 @@ function checked(caller: Caller, attribution: Attribution): Attribution {
   return attribution;
 }
 
-/** Tags match if the key has all of these tags; it may have others. */
+/** Returns true if the key has the wanted value. Tags match if the key has all wanted tags; it may have others. */
 function hasValue(values: AttributionValues, wanted: AttributionValues, field: AttributionField): boolean {
   return field === 'tags'
     ? Object.entries(wanted.tags ?? {}).every(([name, value]) => values.tags?.[name] === value)
@@ -113,7 +113,7 @@ function lockedValues({ values, locked }: Attribution): AttributionValues {
   return Object.fromEntries(locked.map((field) => [field, values[field]])) as AttributionValues;
 }
 
-/** Null and an empty set of tags mean no value. */
+/** Returns the stated values without null and empty tags, which both mean no value. */
 function withoutEmpty(stated: StatedAttribution): AttributionValues {
   return Object.fromEntries(
     Object.entries(stated).filter(

@@ -1,4 +1,4 @@
-/** Creates the first operator key, which is needed to create anything else, or the key that the operator chose. */
+/** Creates the first operator key: a random one, or the key that the operator chose. Everything else is created with it. */
 import { join } from 'node:path';
 import type { Database } from '../../../platform/db/database.ts';
 import { makeDirectory, writePrivateFile } from '../../../platform/files/durable-files.ts';
@@ -13,7 +13,7 @@ export interface BootstrapOptions extends Minting, Appending {
   readonly db: Database;
   readonly clock: Clock;
   readonly dataDir: string;
-  /** Key chosen by the operator, if any. */
+  /** The key that the operator chose, if any. */
   readonly chosenKey: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export type Bootstrapped =
   | { readonly kind: 'chosen' }
   | { readonly kind: 'made'; readonly file: string };
 
-/** Advisory lock: only one of several starting processes creates the key. */
+/** Advisory lock, so that only one of several starting processes creates the key. */
 const lockId = 7_077_370_602;
 
 export async function bootstrapOperator(options: BootstrapOptions): Promise<Bootstrapped> {
@@ -52,7 +52,7 @@ export async function bootstrapOperator(options: BootstrapOptions): Promise<Boot
     if (chosenKey !== undefined) {
       return { kind: 'chosen' };
     }
-    // Written before the commit: a committed key whose secret was never written would lock everyone out permanently.
+    // The file is written before the commit, because a committed key without a stored secret could never be used.
     return { kind: 'made', file: writeSecretFile(dataDir, secret) };
   });
 }

@@ -1,10 +1,8 @@
 /**
- * Finds the credential of a token, from a cache.
- *
- * A change of a key or an org is notified in its transaction, and every process invalidates its cache. While
- * notifications may be missed (their database connection is down) the cache is bypassed and every request queries the
- * database, so a revocation takes effect within a second or, unless
- * `acceptLastKnown` is set, nothing is admitted.
+ * Finds the credential of a token, from a cache. A change of a key or an org sends a notification in its transaction, and every
+ * process invalidates its cache. While notifications may be missed (their database connection is down), the cache is bypassed and
+ * every request queries the database. So a revocation takes effect within a second, or nothing is admitted, unless
+ * `acceptLastKnown` is set.
  */
 import { NotifiedCache, NotifiedMap } from '../../../platform/cache/notified-cache.ts';
 import { SharedValues } from '../../../platform/cache/shared-values.ts';
@@ -37,19 +35,19 @@ const recentTokensMax = 1_000;
 export interface Credentials {
   /** Returns the cached credential, or undefined if it must be loaded. */
   peek(token: string): Credential | undefined;
-  /** Queries the database if necessary. `address` is that of the client. */
+  /** Finds a credential, with a query if necessary. `address` is that of the client. */
   find(token: string, address: string): Promise<Credential | undefined>;
   readonly jobs: readonly Job[];
 }
 
 export interface CredentialOptions {
-  /** True if the last known credential of a token is accepted while the database is unavailable. */
+  /** True to accept the last known credential of a token while the database is unavailable. */
   readonly acceptLastKnown?: boolean;
   /** Region of this process; undefined if residency is off. */
   readonly region?: string | undefined;
-  /** Called with every key that is presented, unless its last known credential is used. */
+  /** Called with each key that is used, except for last known credentials. */
   readonly used?: (keyId: string, tenantId: string) => void;
-  /** Bounds that are shared with lookups of other tokens. Default: own bounds. */
+  /** Bounds that are shared with other lookups of tokens. Default: separate bounds. */
   readonly lookups?: TokenLookups;
 }
 
@@ -66,7 +64,7 @@ export function createCredentials(
     return new Map(rows.map((row) => [row.digest, toCredential(row, region)]));
   };
   const lastKnown = acceptLastKnown ? new LastKnownCredentials({ db, load, loadMany }) : undefined;
-  /** Keyed by the digest of the token. */
+  /** Credentials by the digest of the token. */
   const cache = new NotifiedCache(db, {
     maxEntries: cachedCredentialsMax,
     onChange: keyChanged.on,
@@ -79,10 +77,7 @@ export function createCredentials(
       cache.invalidateWhere(({ org }) => org?.id === orgId);
     }
   });
-  /**
-   * Keyed by the token itself, so that frequently used tokens are not hashed each time. Cleared when any key or org
-   * changes.
-   */
+  /** Credentials by the token itself, so that frequently used tokens are not hashed each time. Cleared when any key or org changes. */
   const recent = new NotifiedMap<Credential>(db, {
     maxEntries: recentTokensMax,
     onChange(_, listener) {
@@ -128,7 +123,7 @@ export function createCredentials(
   };
 }
 
-/** Tens of thousands of keys may be in memory, nearly all with one of a few lists of scopes. */
+/** Shared sets of scopes: tens of thousands of keys may be in memory, and nearly all have one of a few sets. */
 const scopeSets = new SharedValues<ReadonlySet<string>>(1_000);
 
 function toCredential(row: CredentialRow, region: string | undefined): Credential {

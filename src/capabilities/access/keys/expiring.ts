@@ -1,4 +1,4 @@
-/** Emits an event for keys that expire soon: once a week before, and once a day before. */
+/** Emits events for keys that expire soon: one a week before and one a day before. */
 
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -15,7 +15,7 @@ export interface ExpiringDependencies {
   readonly clock: SharedClock;
 }
 
-/** Shortest first: a key that is found late is reported once, not twice at the same time. */
+/** Sorted ascending, so that a key that is found late is only reported once. */
 const reportDaysBefore = [1, 7] as const;
 const keysPerBatch = 500;
 

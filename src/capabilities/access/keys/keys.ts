@@ -17,12 +17,12 @@ const latestExpiryMs = Date.parse('2199-12-31T23:59:59.999Z');
 
 export interface Minting {
   readonly ids: Ids;
-  /** The middle part of the text of new keys. */
+  /** The environment, which is the middle part of new keys. */
   readonly environment: string;
 }
 
 export interface KeyDraft {
-  /** Null for an operator key. */
+  /** Org of the key; null for an operator key. */
   readonly orgId: string | null;
   readonly name: string;
   readonly role: Role;
@@ -32,7 +32,7 @@ export interface KeyDraft {
   readonly rotatedFrom?: string;
   /** Default: none. */
   readonly attribution?: Attribution;
-  /** The key or member that creates the key; undefined if a command or the start of the service creates it. */
+  /** The key or member that creates the key; undefined if a command or a start of the service does. */
   readonly createdBy?: string;
 }
 
@@ -75,7 +75,7 @@ export function viewMinted({ key, secret }: NewKey, now: Date): MintedKey {
   return { ...viewKey(key, now), secret };
 }
 
-/** Stores a new key. `checkMayGrant` checks whether the caller may create it. */
+/** Stores a new key. The caller's permission must be checked before, by `checkMayGrant`. */
 export async function mintKey(
   tx: Transaction,
   { ids, environment }: Minting,
@@ -148,7 +148,7 @@ export async function rotateKey(
   return { ...created, before, old };
 }
 
-/** A key that is not valid yet passes on its times; a key in use passes on its original lifetime. */
+/** Returns the validity of a successor. A key that is not valid yet passes on its times. A key in use passes on its original lifetime. */
 function inheritedValidity(key: KeyRow, now: Date): Pick<KeyDraft, 'notBefore' | 'expiresAt'> {
   if (key.not_before !== null && key.not_before > now) {
     return { notBefore: key.not_before, expiresAt: key.expires_at ?? undefined };
@@ -193,7 +193,7 @@ export async function patchKey(
   return { before, after };
 }
 
-/** Revoking a revoked key has no effect, so it can be repeated. */
+/** Revokes a key. Has no effect on a revoked key, so it can be repeated. */
 export async function revokeKey(
   tx: Transaction,
   now: Date,

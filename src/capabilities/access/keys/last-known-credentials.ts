@@ -1,9 +1,8 @@
 /**
- * The last known credential of each key, for an edge that fails open while the database is unavailable.
- *
- * Not a `NotifiedCache`: losing the database loses change notifications too, and the entries must outlast that loss. Once
- * the database is back, entries whose changes may have been missed are not accepted any more until they were loaded again.
- * A job does that at once, so that the keys are known in the next outage, whether or not they were presented in between.
+ * The last known credential of each key, for an edge that fails open while the database is unavailable. It is not a
+ * `NotifiedCache`: an outage of the database also interrupts change notifications, and the entries must outlast it. After the
+ * outage, entries that may have changed are not accepted until they were loaded again. A job loads them immediately, so that these
+ * keys are known in the next outage, whether or not they were used in between.
  */
 import type { Database } from '../../../platform/db/database.ts';
 import type { Credential } from '../../../platform/http/routes/access.ts';
@@ -14,7 +13,7 @@ import { keyChanged } from './queries.ts';
 const credentialsMax = 50_000;
 const reloadsPerBatch = 1_000;
 
-/** A load in flight. Credentials that may have changed since it began are not stored. */
+/** A load in flight, with the keys that changed since it began. Their credentials are not stored. */
 interface Load {
   readonly changed: Set<string>;
   allChanged: boolean;
@@ -30,7 +29,7 @@ export interface LastKnownDependencies {
 export class LastKnownCredentials {
   readonly #deps: LastKnownDependencies;
   readonly #byDigest = new Map<string, Credential>();
-  /** Digests of keys whose credential was stored and may have changed since. */
+  /** Digests of keys whose stored credential may have changed. */
   readonly #toReload = new Set<string>();
   readonly #loads = new Set<Load>();
   #changesMissed = false;
@@ -51,7 +50,7 @@ export class LastKnownCredentials {
       }
       const ofOrg = [...this.#byDigest].filter(([, { org }]) => org?.id === orgId);
       this.#reloadLater(ofOrg.map(([digest]) => digest));
-      // The org of a credential is unknown while it is loading, so all loads in flight are affected.
+      // Affects all loads in flight, because the org of a credential is unknown until it is loaded.
       this.#markAllLoads();
     });
   }
@@ -60,7 +59,7 @@ export class LastKnownCredentials {
     return this.#byDigest.get(digest);
   }
 
-  /** Loads a credential from the database and stores it, unless it may have changed meanwhile. */
+  /** Loads a credential from the database. Stores it unless it may have changed in the meantime. */
   async load(digest: string): Promise<Credential | undefined> {
     const loaded = await this.#track([digest], async () => {
       const credential = await this.#deps.load(digest);
@@ -108,7 +107,7 @@ export class LastKnownCredentials {
     return loaded;
   }
 
-  /** Once notifications are healthy again, the credentials of the time before are not accepted any more. */
+  /** Once notifications are healthy again, rejects earlier credentials until they are loaded again. */
   #notice(): void {
     if (this.#changesMissed && this.#deps.db.notificationsHealthy()) {
       this.#changesMissed = false;

@@ -1,4 +1,4 @@
-/** Response, audit entry and event of a key change. */
+/** The response, audit entry and event of a key change. */
 import { changed, created } from '../../../platform/http/routes/outcomes.ts';
 import { type KeyChange, type NewKey, type Rotation, viewKey, viewMinted } from './keys.ts';
 import type { KeyRow } from './queries.ts';

@@ -14,7 +14,7 @@ import type { ResidencyMode } from '../orgs/index.ts';
 import { type KeyFilters, type KeyStatus, keySorts } from './schema.ts';
 import { scopesInForce } from './scopes-in-force.ts';
 
-/** Names the digest of the key. */
+/** The payload is the digest of the key. */
 export const keyChanged = changeChannel('key_changed');
 
 export interface KeyRow {
@@ -28,16 +28,16 @@ export interface KeyRow {
   readonly scopes: readonly string[];
   readonly not_before: Date | null;
   readonly expires_at: Date | null;
-  /** If set, the key is revoked, even if this time is in the future by the clock of this process. */
+  /** The key is revoked if this is set, even if the time is in the future by this process's clock. */
   readonly revoked_at: Date | null;
-  /** Set for a rotated key that overlaps with its successor: it ends at this time. */
+  /** End of a rotated key that overlaps with its successor. */
   readonly ends_at: Date | null;
   readonly rotated_from: string | null;
   readonly created_at: Date;
   readonly last_used_at: Date | null;
   readonly attribution: AttributionValues;
   readonly attribution_locked: readonly AttributionField[];
-  /** The key or member that created the key. Null if it was created by a command, or before creators were recorded. */
+  /** The key or member that created the key. Null if a command created it, or for keys from before this was recorded. */
   readonly created_by: string | null;
 }
 
@@ -45,7 +45,7 @@ const stored = `org_id, id, digest, hint, name, role, scopes, not_before, expire
   last_used_at, attribution, attribution_locked, created_by`;
 const keys = tableOf<KeyRow>()('keys', { columns: stored, key: ['id'], json: ['attribution'] });
 
-/** Columns of a `KeyRow`, with the scopes in force. */
+/** Returns the columns of a `KeyRow`, with the scopes in force. */
 const columnsOf = (table: string) =>
   stored
     .split(/,\s+/)
@@ -60,7 +60,7 @@ export async function insertKey(tx: Queryable, key: KeyRow): Promise<void> {
   ]);
 }
 
-/** `orgId` null selects operator keys. */
+/** Returns a key. `orgId` null selects operator keys. */
 export async function findKey(
   db: Queryable,
   orgId: string | null,
@@ -73,7 +73,7 @@ export async function findKey(
   return row;
 }
 
-/** Returns the keys of an org that are valid or will be, oldest first: not those that a rotation has replaced. */
+/** Returns the keys of an org that are or will be valid, oldest first. Leaves out keys that a rotation has replaced. */
 export async function selectKeys(db: Queryable, orgId: string, now: Date): Promise<KeyRow[]> {
   return db.query<KeyRow>(
     `SELECT ${columns} FROM keys
@@ -83,7 +83,7 @@ export async function selectKeys(db: Queryable, orgId: string, now: Date): Promi
   );
 }
 
-/** Returns the expired keys of an org with these names, also those that were revoked or replaced before. */
+/** Returns the expired keys of an org with these names, including those that were revoked or replaced before they expired. */
 export async function selectExpiredKeys(
   db: Queryable,
   orgId: string,
@@ -110,13 +110,13 @@ export async function lockKey(
 
 /** Ids of keys and members behind a key. */
 export interface KeyOrigins {
-  /** The key itself, those that it was rotated from, and the member to whom it is locked. */
+  /** The key itself, the keys that it was rotated from, and the member that it is locked to. */
   readonly holders: readonly string[];
-  /** The keys and members that created it: directly, through other keys, or by a rotation. */
+  /** The keys and members that created the key, directly, through other keys, or by a rotation. */
   readonly creators: readonly string[];
 }
 
-/** A member, who is not a key, has no origins but the own id. */
+/** Returns the origins of a key. For the id of a member, returns only that id. */
 export async function findKeyOrigins(db: Queryable, orgId: string, keyId: string): Promise<KeyOrigins> {
   const line = await db.query<{
     id: string;
@@ -156,7 +156,7 @@ export async function rolesOf(
   return new Map(rows.map(({ id, role }) => [id, role]));
 }
 
-/** Returns undefined if the org has no such key. */
+/** Returns the attribution of a key; undefined if the org has no such key. */
 export async function findAttribution(
   db: Queryable,
   orgId: string,
@@ -183,7 +183,7 @@ export async function updateKey(tx: Queryable, key: KeyRow): Promise<void> {
   );
 }
 
-/** Skips rows that are locked by others: these keys will be used again soon, or were just changed. */
+/** Stores the last use of keys. Skips rows that others have locked, because these keys were just changed or will be used again soon. */
 export async function updateLastUse(db: Queryable, keyIds: readonly string[], at: Date): Promise<void> {
   await db.query(
     `UPDATE keys SET last_used_at = $2
@@ -202,8 +202,8 @@ export async function revokeKeysOf(tx: Queryable, orgId: string, now: Date): Pro
 }
 
 /**
- * Marks keys that expire within this many days and were not reported at that distance yet. Keys with a shorter total
- * lifetime are skipped: their short life is intended.
+ * Marks keys that expire within this many days and were not reported at this distance yet. Skips keys with a shorter total
+ * lifetime, because that is intended.
  */
 export async function markExpiring(tx: Queryable, now: Date, days: number, limit: number): Promise<KeyRow[]> {
   return tx.query<KeyRow>(
@@ -220,7 +220,7 @@ export async function markExpiring(tx: Queryable, now: Date, days: number, limit
   );
 }
 
-/** Returns the keys of an org that expire in a time range, the next one first. */
+/** Returns the keys of an org that expire in a time range, in the order of expiry. */
 export function findKeysExpiring(
   db: Queryable,
   orgId: string,
@@ -239,7 +239,7 @@ export function findKeysExpiring(
 
 export interface CredentialRow extends KeyRow, CredentialOrgRow {}
 
-/** All fields are null for a credential without an org. */
+/** Fields of the org; all null for a credential without one. */
 export interface CredentialOrgRow {
   readonly org_name: string | null;
   readonly org_timezone: string | null;
@@ -249,11 +249,11 @@ export interface CredentialOrgRow {
   readonly residency_mode: ResidencyMode | null;
 }
 
-/** Columns of `orgs`, joined as `o`. */
+/** Columns of the table `orgs`, which must be joined as `o`. */
 export const credentialOrgColumns = `o.name AS org_name, o.timezone AS org_timezone, o.status AS org_status, o.ip_allow_list,
   o.home_region, o.residency_mode`;
 
-/** Searches all tenants: the digest determines the tenant of the caller. */
+/** Searches all tenants, because the digest determines the caller's tenant. */
 export async function findKeyByDigest(db: Queryable, digest: string): Promise<CredentialRow | undefined> {
   const [row] = await db.query<CredentialRow>(
     `SELECT ${columnsOf('k')}, ${credentialOrgColumns}
@@ -301,7 +301,7 @@ export async function listKeys(
   });
 }
 
-/** Uses the same order of precedence as `keyStatus`: revoked, then expired, then not yet valid. */
+/** Returns conditions with the same precedence as `keyStatus`: revoked, then expired, then not yet valid. */
 function statusConditions(status: KeyStatus | undefined, now: Date): Condition[] {
   const standing: Condition = ['revoked_at IS NULL AND coalesce(ends_at > ?, true)', now];
   const lasting: Condition = ['coalesce(expires_at > ?, true)', now];

@@ -120,7 +120,7 @@ export const MintKey = closed({
 });
 export const MintOperatorKey = closed({ name, ...validity });
 
-/** `attribution` is replaced as a whole. */
+/** Schema of a change. `attribution` is replaced as a whole. */
 export const PatchKey = partial({ name, attribution: statedAttribution, attribution_locked: lockedFields });
 export type PatchKey = Static<typeof PatchKey>;
 

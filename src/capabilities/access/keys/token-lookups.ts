@@ -1,12 +1,12 @@
 /**
- * Bounds the concurrent lookups of tokens: unknown tokens must not fill the queue for a database connection. Clients are not
+ * Bounds the concurrent lookups of tokens, so that unknown tokens cannot fill the queue for a database connection. Clients are not
  * identified yet, so their addresses take turns.
  */
 import { FairQueue } from '../../../platform/fair-queue.ts';
 import { addressBlock } from '../../../platform/http/message/address.ts';
 
 const bounds = { concurrency: 64, waitingMax: 2_000, waitMsMax: 3_000 };
-/** Clients whose connection is closed have no address. The queue would take an empty name as work of the service itself. */
+/** Stands for clients whose connection is closed and has no address. An empty name would mean work of the service itself. */
 const unknownAddress = 'unknown';
 
 export interface TokenLookups {

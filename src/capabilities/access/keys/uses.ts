@@ -1,6 +1,6 @@
 /**
- * Last use of keys, accurate to about a minute: collected in memory while requests are served, and written by a job. If
- * the process is killed, unwritten uses are lost.
+ * Last use of keys, accurate to about a minute. Uses are collected in memory and written by a job. If the process is killed,
+ * unwritten uses are lost.
  */
 
 import type { Database } from '../../../platform/db/database.ts';
@@ -20,7 +20,7 @@ const waitingMax = 100_000;
 const perBatch = 1_000;
 
 export function createKeyUses({ db, clock }: { readonly db: Database; readonly clock: Clock }): KeyUses {
-  /** The tenant of each key. */
+  /** Waiting keys with their tenants. */
   const waiting = new Map<string, string>();
   const places = new FairShare({ capacity: waitingMax });
 
@@ -52,7 +52,7 @@ export function createKeyUses({ db, clock }: { readonly db: Database; readonly c
       runOnce: writeSome,
       async stop() {
         while (await writeSome()) {
-          // `writeSome` returns true while there are more batches.
+          // Repeated while there are more batches.
         }
       },
     },

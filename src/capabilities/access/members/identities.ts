@@ -1,7 +1,7 @@
 /**
- * Maps identities of an identity provider to members. A person is identified by issuer and subject. An e-mail address
- * that the provider has verified matches once: a member who was invited, or who signed in through another provider
- * before the org switched; never a member with another subject of the same provider.
+ * Maps identities of an identity provider to members. A person is identified by issuer and subject. A verified e-mail address
+ * matches only once: a member who was invited, or one who signed in through another provider before the org switched. It never
+ * matches a member with another subject of the same provider.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { OrgRole } from '../../../contract/scopes.ts';
@@ -23,15 +23,15 @@ export interface Identity {
   readonly orgId: string;
   readonly issuer: string;
   readonly subject: string;
-  /** Undefined if the provider has not verified it. */
+  /** E-mail address; undefined if the provider has not verified it. */
   readonly email: string | undefined;
-  /** All addresses that the provider states, verified or not. They can only keep a removed member out. */
+  /** All addresses that the provider states, verified or not. They are only used to keep removed members out. */
   readonly claimedEmails: readonly string[];
   readonly name: string | undefined;
 }
 
 export interface IdentityRules {
-  /** Role from the provider's groups; undefined if groups are not mapped. */
+  /** Role derived from the provider's groups; undefined if groups are not mapped. */
   readonly role: OrgRole | undefined;
   /** Role for a person who is not a member yet; undefined: the sign-in is rejected. */
   readonly newRole: OrgRole | undefined;
@@ -57,8 +57,7 @@ export async function recognizeMember(
   if (live !== undefined) {
     return signedIn(tx, now, live, identity, rules);
   }
-  // Also compares the e-mail addresses, because the same person has another subject at another provider, which may not
-  // verify addresses.
+  // Also compares e-mail addresses. The same person has another subject at another provider, which may not verify addresses.
   if (known !== undefined || (await wasRemoved(tx, orgId, claimedEmails))) {
     throw apiError('forbidden', 'You were removed from this organization. Ask an owner to invite you again.');
   }
@@ -69,8 +68,8 @@ export async function recognizeMember(
 }
 
 /**
- * Returns the current member with this identity, or the member that the person would sign in as by e-mail address; if
- * there is neither, the removed member with this identity.
+ * Returns the current member with this identity, or the member that the e-mail address would sign in. If there is neither, returns
+ * the removed member with this identity.
  */
 export async function findMemberOf(
   tx: Transaction,
@@ -100,7 +99,7 @@ async function signedIn(
   { issuer, subject, name }: Identity,
   { role }: IdentityRules,
 ): Promise<RecognizedMember> {
-  // The last owner of an org stays an owner, whatever the groups are.
+  // The last owner of an org stays an owner, regardless of groups.
   const keepsRole = role === undefined || (role !== 'owner' && (await isLastOwner(tx, before)));
   const after: MemberRow = {
     ...before,

@@ -1,6 +1,6 @@
 /**
- * One-time sign-in links of members: the invitation, and later the sign-in for members without an identity provider. A
- * new link replaces the old one.
+ * One-time sign-in links of members: the invitation, and later sign-ins of members without an identity provider. A new link
+ * replaces the previous one.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database, Queryable, Transaction } from '../../../platform/db/database.ts';
@@ -15,22 +15,22 @@ export interface LinkDependencies {
   readonly db: Database;
   readonly secrets: Secrets;
   baseUrl(): string;
-  /** Returns true if the org requires SSO; then links do not sign anyone in. */
+  /** Returns true if the org requires SSO. Links cannot sign in then. */
   requiresSso(db: Queryable, orgId: string): Promise<boolean>;
 }
 
 export interface MadeLink extends Required<MemberChange> {
-  /** Null if the org requires SSO. */
+  /** The link; null if the org requires SSO. */
   readonly url: string | null;
 }
 
 export interface MemberLinks {
-  /** Returns whether the token was issued here, without a query. */
+  /** Returns true if this service issued the token. Needs no query. */
   isOurs(token: string): boolean;
   make(tx: Transaction, now: Date, id: MemberId): Promise<MadeLink>;
-  /** Returns the member of a usable link. */
+  /** Returns the member of a link; undefined if the link cannot be used. */
   find(token: string, now: Date): Promise<MemberRow | undefined>;
-  /** Consumes the link; undefined if it is not usable. Throws if it was used or replaced concurrently. */
+  /** Consumes the link; returns undefined if it cannot be used. Throws if it was used or replaced concurrently. */
   use(tx: Transaction, now: Date, token: string): Promise<Required<MemberChange> | undefined>;
 }
 
@@ -67,8 +67,8 @@ export function createMemberLinks({ db, secrets, baseUrl, requiresSso }: LinkDep
       }
       const id = { orgId: member.org_id, memberId: member.id };
       return changeMember(tx, id, async (current) => {
-        // While this request waited for the lock, the link may have been used or replaced, or SSO may have become
-        // required.
+        // Checked again, because the link may have been used or replaced, or SSO may have become required, while this request
+        // waited for the lock.
         if (current.link_digest !== tokenDigest(token) || (await requiresSso(tx, member.org_id))) {
           throw apiError(
             'gone',

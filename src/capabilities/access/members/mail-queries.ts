@@ -1,4 +1,4 @@
-/** Statements about sign-in links that wait to be sent by e-mail, or were sent within the last hour. */
+/** Statements about sign-in links that wait to be sent by e-mail or were sent within the last hour. */
 import type { Queryable } from '../../../platform/db/database.ts';
 
 export interface MemberMailRow {
@@ -6,14 +6,14 @@ export interface MemberMailRow {
   readonly id: string;
   readonly member_id: string;
   readonly sealed: Uint8Array;
-  /** Empty if the member signs in with SSO: the message has no secret then. */
+  /** Digest of the link. Empty if the member signs in with SSO, because the message then has no link. */
   readonly link_digest: string;
   readonly attempt_count: number;
 }
 
 /**
- * Replaces messages that wait for the same member: their links are no longer valid. A message that is just being sent stays, or it
- * would not be counted.
+ * Queues a message. Replaces waiting messages for the same member, whose links are no longer valid. A message that is being sent
+ * stays, so that it is counted.
  */
 export async function insertMail(
   tx: Queryable,
@@ -32,14 +32,14 @@ export async function insertMail(
   );
 }
 
-/** Returns the number of messages of an organization that wait or were sent since a time, and of those the ones to an address. */
+/** Counts the messages of an organization that are waiting or were sent since a time: all of them, and those to one address. */
 export async function countMails(
   tx: Queryable,
   orgId: string,
   email: string,
   since: Date,
 ): Promise<{ readonly all: number; readonly toAddress: number }> {
-  // By address: a person who is removed and invited again is another member.
+  // Counted by address, because a person who is removed and invited again becomes another member.
   const [row] = await tx.query<{ all: bigint; own: bigint }>(
     `SELECT count(*) AS all, count(*) FILTER (WHERE member.email = $2) AS own
        FROM member_mails mail JOIN members member ON member.org_id = mail.org_id AND member.id = mail.member_id
@@ -49,7 +49,7 @@ export async function countMails(
   return { all: Number(row?.all ?? 0n), toAddress: Number(row?.own ?? 0n) };
 }
 
-/** Claims messages that are due. A message whose process has died is claimed again after its lease. */
+/** Claims messages that are due. If their process dies, they are claimed again after the lease. */
 export function claimMails(
   db: Queryable,
   at: Date,
@@ -79,7 +79,7 @@ export async function postponeMail(
   );
 }
 
-/** `sealed` replaces the link. */
+/** Marks a message as sent. `sealed` replaces the encrypted link. */
 export async function markMailSent(
   db: Queryable,
   { org_id, id }: Pick<MemberMailRow, 'org_id' | 'id'>,

@@ -1,9 +1,10 @@
 /**
- * Sends sign-in links to members by e-mail. A link is queued in the transaction that creates it, encrypted, and sent by a job: at
- * least once, with the same `Message-ID`. A link that was used, replaced or has expired is not sent. The link is in no log line.
+ * Sends sign-in links to members by e-mail. A link is queued, encrypted, in the transaction that creates it. A job sends it at
+ * least once, always with the same `Message-ID`. A link that was used, was replaced or has expired is not sent. Links never appear
+ * in log lines.
  *
- * Strangers can be invited, in the name of the operator of the mail server, so an organization sends a bounded number of messages
- * an hour, also to members that it removes and invites again. Beyond that the caller passes on the link.
+ * Anyone can be invited in the name of the mail server's operator. So an organization can only send a bounded number of messages
+ * per hour, including those to members that it removes and invites again. Beyond that, the caller must pass on the link.
  */
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -44,7 +45,7 @@ export interface MailDependencies {
 
 export interface MemberMails {
   /**
-   * Queues the link. Returns false, and queues nothing, if the deployment has no mail server, the member has no address, or too many
+   * Queues the link and returns true. Returns false if the deployment has no mail server, the member has no address, or too many
    * messages were sent.
    */
   enqueue(tx: Transaction, member: MemberRow, url: string | null, now: Date): Promise<boolean>;
@@ -53,15 +54,15 @@ export interface MemberMails {
 
 const everyMs = 1_000;
 const mailsPerRun = 5;
-/** Longer than an attempt. */
+/** Longer than an attempt takes. */
 const leaseSeconds = 90;
 const firstDelayMs = 10_000;
 const delayMsMax = 3_600_000;
-/** About three days of attempts, for messages without a link, which do not expire. */
+/** Maximum number of attempts, about three days. For messages without a link, which do not expire. */
 const attemptsMax = 80;
 const hourMs = 3_600_000;
 const orgNameCharsMax = 100;
-/** Messages an hour of an organization. */
+/** Maximum number of messages per hour and organization. */
 const hourlyMax = { all: 200, toAddress: 5 };
 
 export function mailContext(orgId: string, id: string): string {

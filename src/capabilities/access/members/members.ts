@@ -109,7 +109,7 @@ export async function patchMember(
   });
 }
 
-/** Sessions check their member on each request, so this also ends them. */
+/** Removes a member. This also ends the member's sessions, because they check their member on each request. */
 export async function removeMember(
   tx: Transaction,
   now: Date,
@@ -121,7 +121,7 @@ export async function removeMember(
   });
 }
 
-/** Reads, decides and writes under the org's lock: two owners who remove each other at the same time are serialized. */
+/** Reads, decides and writes under the org's lock, so that two owners who remove each other at the same time are serialized. */
 export async function changeMember(
   tx: Transaction,
   { orgId, memberId }: MemberId,

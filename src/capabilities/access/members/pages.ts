@@ -1,6 +1,4 @@
-/**
- * The page of a member's sign-in link. Requires a click before it consumes the link, because link previews open it too.
- */
+/** The page of a member's sign-in link. It only consumes the link after a click, because link previews open the page too. */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';

@@ -21,7 +21,7 @@ export interface MemberRow {
   readonly link_expires_at: Date | null;
   readonly created_at: Date;
   readonly updated_at: Date;
-  /** Null until the first sign-in. */
+  /** First sign-in; null if there was none. */
   readonly joined_at: Date | null;
   readonly last_sign_in_at: Date | null;
   readonly removed_at: Date | null;
@@ -33,7 +33,7 @@ const columns = `org_id, id, name, email, role, issuer, subject, link_digest, li
 const members = tableOf<MemberRow>()('members', { columns, key: ['org_id', 'id'] });
 export const { update: updateMember, find: findMember, lock: lockMember } = members;
 
-/** Returns false if another member has this address or identity. */
+/** Inserts a member. Returns false if another member has this address or identity. */
 export async function insertMember(tx: Queryable, member: MemberRow): Promise<boolean> {
   const inserted = await tx.query(
     `INSERT INTO members (${columns}) VALUES (${members.placeholders}) ON CONFLICT DO NOTHING RETURNING 1 AS one`,
@@ -42,13 +42,13 @@ export async function insertMember(tx: Queryable, member: MemberRow): Promise<bo
   return inserted.length > 0;
 }
 
-/** Searches all tenants: the link determines the tenant. */
+/** Searches all tenants, because the link determines the tenant. */
 export async function findByLink(db: Queryable, digest: string): Promise<MemberRow | undefined> {
   const [row] = await db.query<MemberRow>(`SELECT ${columns} FROM members WHERE link_digest = $1`, [digest]);
   return row;
 }
 
-/** Returns the member with this identity, including removed ones; latest first. */
+/** Returns the latest member with this identity, who may have been removed. */
 export async function findByIdentity(
   db: Queryable,
   orgId: string,
@@ -75,7 +75,7 @@ export async function findByEmail(
   return row;
 }
 
-/** Returns whether a member with one of these addresses was removed and not invited again. */
+/** Returns true if a member with one of these addresses was removed and not invited again. */
 export async function wasRemoved(db: Queryable, orgId: string, emails: readonly string[]): Promise<boolean> {
   const removed = await db.query(
     `SELECT 1 AS one FROM members AS removed
@@ -89,8 +89,8 @@ export async function wasRemoved(db: Queryable, orgId: string, emails: readonly 
 }
 
 /**
- * Returns the ids of all memberships of the same people: a person who was removed and invited again has several. Ids that are
- * not those of members are left out.
+ * Returns the ids of all memberships of the same people. A person who was removed and invited again has several. Ids that are not
+ * of members are left out.
  */
 export async function findMemberships(
   db: Queryable,
@@ -112,7 +112,7 @@ export async function findMemberships(
   return rows.map(({ id }) => id);
 }
 
-/** Returns whether the org has another owner who has joined. Must be called under the org's lock. */
+/** Returns true if the org has another owner who has joined. Must be called under the org's lock. */
 export async function hasOtherOwner(tx: Queryable, { org_id, id }: MemberRow): Promise<boolean> {
   const others = await tx.query(
     `SELECT 1 AS one FROM members WHERE org_id = $1 AND id <> $2 AND role = 'owner' AND joined_at IS NOT NULL

@@ -117,7 +117,7 @@ export function memberRoutes({ db, ids, links, mails }: MemberDependencies): Rou
       async handler({ params, caller, now }, tx) {
         const id = { orgId: params.id, memberId: params.member_id };
         const { before, after, url } = await links.make(tx, now, id);
-        // Checks the role as read under the lock; if it is rejected, the link is rolled back.
+        // Checks the role that was read under the lock. If the check fails, the link is rolled back.
         checkMayGrantMembership(caller, before.role);
         const emailed = await mails.enqueue(tx, after, url, now);
         return {

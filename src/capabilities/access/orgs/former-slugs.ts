@@ -1,13 +1,13 @@
 /**
- * Reserves a slug that an org gave up for that org, for a year: sign-in URLs contain the slug, so another org with the
- * same slug would receive people who follow an old link. A new slug is written first and checked afterwards: by then a
- * concurrent transaction that gives it up has committed, because slugs are unique.
+ * Reserves a former slug for its org for a year. Sign-in URLs contain the slug, so another org with the same slug would receive
+ * people who follow an old link. A new slug is written before it is checked: by then a concurrent transaction that gives it up has
+ * committed, because slugs are unique.
  */
 import { type ApiError, apiError } from '../../../contract/api-error.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 
 const heldDays = 365;
-/** Maximum number of reserved slugs per org, so that an org cannot block many slugs for others. */
+/** Maximum number of reserved slugs per org, so that no org can block many slugs. */
 const heldPerOrgMax = 20;
 
 function heldSince(now: Date): Date {
@@ -21,7 +21,7 @@ export function refuseHeld(): ApiError {
   );
 }
 
-/** Returns whether the slug is reserved for another org. */
+/** Returns true if the slug is reserved for another org. */
 export async function isHeldForAnother(
   tx: Queryable,
   slug: string,
@@ -44,8 +44,8 @@ export async function holdSlug(tx: Queryable, slug: string, orgId: string, now: 
 }
 
 /**
- * Reserves the old slug and releases the new one, which is already written. Rejects a slug that is reserved for another
- * org. Must be called under the org's lock.
+ * Reserves the old slug and releases the new one, which must be written before. Throws if the new slug is reserved for another org.
+ * Must be called under the org's lock.
  */
 export async function changeSlug(
   tx: Queryable,

@@ -1,4 +1,4 @@
-/** IP addresses that an org's keys and sessions may be used from. */
+/** The IP addresses from which an org's keys and sessions may be used. */
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { addressList, isListed, parseCidr } from '../../../platform/http/message/address.ts';

@@ -28,7 +28,7 @@ export async function createOrg(tx: Transaction, ids: Ids, now: Date, body: Crea
     created_at: now,
     updated_at: now,
   };
-  // The end of the id is random, so a slug with this suffix is free.
+  // Ends with a part of the random id, so this slug is free.
   const other: OrgRow = { ...org, slug: `${org.slug}-${org.id.slice(-8)}` };
   const isInserted = await insertOrg(tx, org);
   if (isInserted && !(await isHeldForAnother(tx, org.slug, org.id, now))) {
@@ -85,7 +85,7 @@ export async function reinstateOrg(tx: Transaction, orgId: string, now: Date): P
   });
 }
 
-/** Reads, decides and writes under the row's lock, and notifies every process. */
+/** Reads, decides and writes under the row's lock. Notifies every process. */
 export async function changeOrg(
   tx: Transaction,
   orgId: string,
@@ -100,7 +100,7 @@ export async function changeOrg(
   }
   await orgChanged.notify(tx, orgId);
   if (before.timezone !== after.timezone) {
-    // With another time zone, the windows of the org's limits start and end at other times.
+    // Another time zone moves the windows of the org's limits.
     await notifyLimitsChanged(tx, orgId);
   } else if (before.on_unsettled !== after.on_unsettled) {
     await notifyLimitChanged(tx, orgId);

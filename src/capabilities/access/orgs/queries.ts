@@ -6,7 +6,7 @@ import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, searchCondition, selectPage } from '../../../platform/http/routes/list.ts';
 import { type OrgFilters, orgSorts } from './schema.ts';
 
-/** The status and the IP allow-list of an org are part of cached credentials. */
+/** Notifies of changes of an org, because its status and IP allow-list are part of cached credentials. */
 export const orgChanged = changeChannel('org_changed');
 
 export type ResidencyMode = 'forward' | 'strict';
@@ -33,21 +33,21 @@ const columns = `id, name, slug, timezone, home_region, residency_mode, status, 
 const orgs = tableOf<OrgRow>()('orgs', { columns, key: ['id'], where: 'removed_at IS NULL' });
 export const { find: findOrg, lock: lockOrg } = orgs;
 
-/** Reads the time as text, which keeps the microseconds. */
+/** Returns the time of the database as text, which keeps the microseconds. */
 async function databaseTime(db: Queryable): Promise<string> {
   const [row] = await db.query<{ now: string }>('SELECT clock_timestamp()::text AS now', []);
   return row?.now ?? '';
 }
 
 /**
- * Strictly increasing, because other regions treat the later version as the newer one. `now` is the parameter with the time of the
- * database. In UTC, because the sum does not depend on the time zone of the session then.
+ * Returns SQL for a strictly increasing time, because other regions treat the later version as newer. `now` is the parameter with
+ * the database's time. Uses UTC, so that the sum does not depend on the session's time zone.
  */
 function laterThanBefore(now: string): string {
   return `greatest(${now}::timestamptz, (directory_changed_at AT TIME ZONE 'UTC' + interval '1 microsecond') AT TIME ZONE 'UTC')`;
 }
 
-/** Returns false if the slug is taken. */
+/** Inserts an org. Returns false if its slug is taken. */
 export async function insertOrg(tx: Queryable, org: OrgRow): Promise<boolean> {
   const statement = `INSERT INTO orgs (${columns}, directory_changed_at) VALUES (${orgs.placeholders}, $13)
                      ON CONFLICT (slug) DO NOTHING RETURNING 1 AS one`;
@@ -87,7 +87,7 @@ export async function updateOrg(tx: Queryable, org: OrgRow): Promise<void> {
   );
 }
 
-/** Marks a change that other regions must receive, if the org has or had a home region. */
+/** Marks a change for other regions, if the org has or had a home region. */
 export async function touchDirectory(tx: Queryable, orgId: string): Promise<void> {
   await tx.query(
     `UPDATE orgs SET directory_changed_at = ${laterThanBefore('$2')} WHERE id = $1 AND directory_changed_at IS NOT NULL`,

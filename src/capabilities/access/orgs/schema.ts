@@ -70,7 +70,7 @@ export const PatchOrg = partial({
 });
 export type PatchOrg = Static<typeof PatchOrg>;
 
-/** Fields that an org's owner can change; the home region is set by an operator. */
+/** Fields that an org's owner can change. Only operators can set the home region. */
 export const PatchOwnOrg = partial({ name, slug, timezone, on_unsettled: onUnsettled });
 
 export const SuspendOrg = closed({ reason: Type.Optional(reason) });

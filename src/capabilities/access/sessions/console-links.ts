@@ -1,7 +1,7 @@
 /**
- * One-time links that sign an operator in to the console, for operators with shell access. If an org is named, the
- * operator enters it with a role, unless the org forbids support access or requires approval; actions are recorded in
- * that org's audit log under the operator.
+ * One-time links that sign an operator in to the console, for operators with shell access. With an org, the operator enters it with
+ * a role, unless the org forbids support access or requires approval. Actions are recorded in the org's audit log under the
+ * operator.
  */
 import { type Static, Type } from 'typebox';
 import { apiError, found } from '../../../contract/api-error.ts';
@@ -41,7 +41,7 @@ export interface ConsoleLinkDependencies extends Appending {
   readonly db: Database;
   readonly secrets: Secrets;
   readonly sessions: Sessions;
-  /** Returns whether operators may enter the org without approval. The caller must hold the org's lock. */
+  /** Returns true if operators may enter the org without approval. The caller must hold the org's lock. */
   admitsWithoutApproval(tx: Queryable, orgId: string): Promise<boolean>;
   baseUrl(): string;
 }
@@ -111,7 +111,7 @@ export function consoleLinks(deps: ConsoleLinkDependencies): { routes: Route[]; 
   const pages: Page[] = [
     {
       path,
-      // Requires a click before it consumes the link, because link previews open it too.
+      // Only consumes the link after a click, because link previews open the page too.
       async handler(visit) {
         if (!tokens.isOurs(visit.params.token ?? '')) {
           throw over();
@@ -179,7 +179,7 @@ async function insertLink(tx: Queryable, link: LinkRow): Promise<void> {
   );
 }
 
-/** Deletes and returns the link. Only the transaction that deletes the row may use the link. */
+/** Deletes and returns the link. Only the transaction that deletes the row may use it. */
 async function takeLink(tx: Queryable, digest: string): Promise<LinkRow | undefined> {
   const [row] = await tx.query<LinkRow>('DELETE FROM console_links WHERE digest = $1 RETURNING *', [digest]);
   return row;

@@ -1,4 +1,4 @@
-/** Ends sessions: one's own and, for admins, those of others. */
+/** Ends sessions: the caller's own, and those of others for admins. */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { type Caller, outranks } from '../../../platform/http/routes/access.ts';
@@ -7,15 +7,12 @@ import type { Change } from '../../../platform/http/routes/route.ts';
 import { endSession, type HeldSessionRow, lockMemberSessions, lockSession } from './queries.ts';
 import { holderOf, type Sessions, sessionStatus, viewSession } from './sessions.ts';
 
-/**
- * Returns the only holder whose sessions the caller may see, or undefined: roles below admin see only their own
- * sessions.
- */
+/** Returns the only holder whose sessions the caller may see; undefined for admins, who may see all. */
 export function ownOnly(caller: Caller): string | undefined {
   return outranks('admin', caller.role) ? caller.keyId : undefined;
 }
 
-/** Ending an ended session has no effect, so it can be repeated. */
+/** Ends a session. Has no effect on an ended one, so it can be repeated. */
 export async function revokeSession(
   tx: Transaction,
   { idleSeconds }: Pick<Sessions, 'idleSeconds'>,
@@ -65,8 +62,8 @@ export interface BulkEnd {
 }
 
 /**
- * Ends sessions of an org that were opened without its identity provider; returns their number. Sessions of operators
- * opened by a link stay.
+ * Ends sessions of an org that were opened without its identity provider, and returns their number. Sessions that operators opened
+ * by a link stay open.
  */
 export async function endUnfederated(tx: Transaction, { orgId, exceptId, now }: BulkEnd): Promise<number> {
   const ended = await tx.query(
@@ -78,13 +75,13 @@ export async function endUnfederated(tx: Transaction, { orgId, exceptId, now }: 
   return ended.length;
 }
 
-/** The identity provider whose sessions stay open; undefined: no sessions stay open. */
+/** The identity provider whose sessions stay open; undefined if none stay open. */
 export interface FederatedBy {
   readonly kind: string;
   readonly issuer: string;
 }
 
-/** Ends sessions of an org that were opened through another identity provider than `provider`; returns their number. */
+/** Ends sessions of an org that were opened through an identity provider other than `provider`, and returns their number. */
 export async function endFederated(
   tx: Transaction,
   { orgId, exceptId, now }: BulkEnd,

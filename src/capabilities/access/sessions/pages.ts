@@ -24,7 +24,7 @@ export interface SignInDependencies extends Appending {
   readonly backoff: AuthBackoff;
   readonly attempts: Pick<Attempts, 'note'>;
   findCredential(token: string, address: string): Promise<Credential | undefined>;
-  /** Returns true if the org requires SSO; then keys cannot sign in. */
+  /** Returns true if the org requires SSO. Keys cannot sign in then. */
   requiresSso(db: Queryable, orgId: string): Promise<boolean>;
 }
 
@@ -77,9 +77,7 @@ export function signInPages(deps: SignInDependencies): Page[] {
     return cookie;
   }
 
-  /**
-   * Checks under the org's lock, because the request that makes SSO required ends every session that was opened before.
-   */
+  /** Checks under the org's lock, because requiring SSO ends every session that was opened before. */
   async function checkKeysMaySignIn(tx: Transaction, { org }: Credential): Promise<void> {
     if (org === null) {
       return;
@@ -143,7 +141,7 @@ function actorOf(credential: Credential | undefined): Pick<Actor, 'kind' | 'id'>
   return { kind: credential.role === 'operator' ? 'operator' : 'key', id: credential.keyId };
 }
 
-/** Ends the browser's current session; a failed sign-in leaves it open. */
+/** Ends the browser's current session. Not called after a failed sign-in. */
 async function closeSession(
   tx: Transaction,
   { ids, heads, sessions }: Pick<SignInDependencies, 'ids' | 'heads' | 'sessions'>,
@@ -156,7 +154,10 @@ async function closeSession(
   }
 }
 
-/** Opens a session in place of the browser's previous one and records the sign-in, in the transaction of its proof. */
+/**
+ * Opens a session in place of the browser's previous one, and records the sign-in. Runs in the transaction that consumes the proof
+ * of identity.
+ */
 export async function openSession(
   tx: Transaction,
   { ids, heads, sessions }: Pick<SignInDependencies, 'ids' | 'heads' | 'sessions'>,
@@ -167,7 +168,7 @@ export async function openSession(
   await closeSession(tx, { ids, heads, sessions }, visit);
   const opened = await sessions.open(tx, opening);
   const { tenantId, holder, now, address, method } = opening;
-  // A session that could not be used from this address, or at this time, is not opened.
+  // A session is not opened if it could not be used from this address or at this time.
   checkCredentialActive(opened.credential, address, now);
   checkResidency(opened.credential.org);
   const actor =
@@ -216,8 +217,8 @@ function loginForm(visit: Visit, { status = 200, returnTo, problem, headers = {}
 }
 
 /**
- * A page with a link rather than a redirect: the form-action policy of a page also applies to redirects after its
- * forms, and an identity provider is on another host.
+ * Returns a page with a link instead of a redirect: the form-action policy of a page also applies to redirects after its forms, and
+ * an identity provider is on another host.
  */
 function onwardToSso(visit: Visit): PageAnswer {
   const { query } = visit;
@@ -233,7 +234,7 @@ function onwardToSso(visit: Visit): PageAnswer {
 function problemOf({ code, status, message, details }: ApiError): Omit<LoginForm, 'returnTo'> {
   const seconds = (details as { retry_after_seconds?: number }).retry_after_seconds;
   return {
-    // The status of `gone` is meant for API clients; here the error is shown as a failed form.
+    // 401 instead of the status of `gone`, which is for API clients. Here the error appears as a failed form.
     status: code === 'gone' ? 401 : status,
     problem: message,
     ...(seconds !== undefined && { headers: { 'retry-after': String(seconds) } }),

@@ -11,7 +11,7 @@ export interface SessionRow {
   readonly id: string;
   readonly digest: string;
   readonly method: SessionMethod;
-  /** The holder of the session: either `key_id` or `member_id` is set. */
+  /** Holder of the session: either `key_id` or `member_id` is set. */
   readonly key_id: string | null;
   readonly member_id: string | null;
   readonly role: OrgRole | null;
@@ -25,7 +25,7 @@ export interface SessionRow {
 
 /** A session with the current state of its holder. */
 export interface HeldSessionRow extends SessionRow, CredentialOrgRow {
-  /** When the session ends without an action: at its own end, at its key's expiry, or after the idle time. */
+  /** Time when the session ends without an action: at its own end, at its key's expiry, or after the idle time. */
   readonly over_at: Date;
   readonly key_name: string | null;
   readonly key_role: Role | null;
@@ -45,7 +45,7 @@ export const { insert: insertSession } = tableOf<SessionRow>()('sessions', {
   key: ['tenant_id', 'id'],
 });
 
-/** `idleSeconds` is an integer from the settings, so it is safe in the statement. */
+/** Returns the query of sessions with their holder. `idleSeconds` is an integer from the settings, so it is safe in the statement. */
 const held = (idleSeconds: number) => `
   SELECT s.*, least(s.expires_at, k.expires_at, s.last_seen_at + make_interval(secs => ${idleSeconds})) AS over_at,
          k.name AS key_name, k.role AS key_role, ${scopesInForce('k')} AS key_scopes, k.revoked_at AS key_revoked_at, k.ends_at AS key_ends_at,
@@ -56,7 +56,7 @@ const held = (idleSeconds: number) => `
     LEFT JOIN members m ON m.org_id = s.tenant_id AND m.id = s.member_id
     LEFT JOIN orgs o ON o.id = s.tenant_id`;
 
-/** Searches all tenants, like `findKeyByDigest`: the digest determines the tenant. */
+/** Searches all tenants like `findKeyByDigest`, because the digest determines the tenant. */
 export async function findSessionByDigest(
   db: Queryable,
   idleSeconds: number,
@@ -79,7 +79,7 @@ export async function lockSession(
   return row;
 }
 
-/** Locks and returns the sessions of a member that were not ended. */
+/** Locks and returns the sessions of a member that have no end yet. */
 export async function lockMemberSessions(
   tx: Queryable,
   idleSeconds: number,
@@ -110,7 +110,7 @@ export async function endSession(tx: Queryable, { tenant_id, id }: SessionRow, n
 
 export interface SessionListing {
   readonly tenantId: string;
-  /** If set, only sessions of this key or member are listed. */
+  /** Only lists sessions of this key or member; undefined: of all. */
   readonly holder: string | undefined;
   readonly now: Date;
   readonly idleSeconds: number;
@@ -137,7 +137,7 @@ export async function listSessions(
   });
 }
 
-/** Uses the same order of precedence as `sessionStatus`: revoked, then expired. */
+/** Returns conditions with the same precedence as `sessionStatus`: revoked, then expired. */
 function statusConditions(status: SessionStatus | undefined, now: Date): Condition[] {
   const isRevoked =
     'ended_at IS NOT NULL OR key_revoked_at IS NOT NULL OR member_removed_at IS NOT NULL OR coalesce(key_ends_at <= ?, false)';

@@ -1,4 +1,4 @@
-/** Audit entry of a failed sign-in. */
+/** The audit entry of a failed sign-in. */
 import type { ApiError } from '../../../contract/api-error.ts';
 import type { Visit } from '../../../platform/http/routes/page.ts';
 import type { Actor, RejectedAttempt } from '../../compliance/audit/index.ts';

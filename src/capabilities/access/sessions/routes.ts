@@ -15,7 +15,7 @@ export interface SessionRouteDependencies {
 
 const operator = { kind: 'operator' } as const;
 const reader = { kind: 'org', scope: 'org:read', role: 'viewer' } as const;
-/** Callers of every role can end their own sessions; the handler checks whether they can end others. */
+/** Callers of every role can end their own sessions. The handler checks whether they may end others. */
 const writer = { kind: 'org', scope: 'org:write', role: 'viewer' } as const;
 
 export function sessionRoutes({ db, sessions }: SessionRouteDependencies): Route[] {

@@ -1,7 +1,7 @@
 /**
- * Life cycle of a session: opened by a sign-in, used, and ended when its time is over, when it is ended explicitly, or
- * when its holder may no longer sign in. It is read from the database with its holder on each request, so that a
- * revocation takes effect immediately in every process; console requests are rare compared to API calls.
+ * Life cycle of a session. A sign-in opens it. It ends when its time is over, when it is ended explicitly, or when its holder may
+ * no longer sign in. Each request reads it from the database together with its holder, so that a revocation takes effect
+ * immediately in every process. Console requests are rare compared to API calls.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { OrgRole, Role } from '../../../contract/scopes.ts';
@@ -26,7 +26,7 @@ import type { SessionMethod, SessionStatus, SessionView } from './schema.ts';
 import { createTokens, tokenDigest } from './token.ts';
 
 const userAgentMax = 500;
-/** Minimum interval between two updates of the last use; shorter if the idle time is short. */
+/** Minimum interval between two updates of the last use. It is shorter if the idle time is short. */
 const touchEverySeconds = 60;
 
 export interface SessionLifetimes {
@@ -52,7 +52,7 @@ export interface SessionOpening {
   readonly address: string;
   readonly userAgent: string | undefined;
   readonly now: Date;
-  /** Latest end of the session. Undefined: only the settings limit it. */
+  /** Latest end of the session; undefined: only the settings limit it. */
   readonly endsAt?: Date | undefined;
 }
 
@@ -65,7 +65,7 @@ export interface OpenedSession {
 
 export interface Sessions extends SessionFinder {
   open(tx: Transaction, opening: SessionOpening): Promise<OpenedSession>;
-  /** Returns the session of the presented cookie, locked; undefined if no active session matches. */
+  /** Locks and returns the session of the presented cookie; undefined if no active session matches. */
   lockActive(
     tx: Transaction,
     cookieHeader: string | undefined,
@@ -143,7 +143,10 @@ export function createSessions({
   };
 }
 
-/** A database that cannot be written now, because its disk is almost full, must still be readable: the last use is then not stored. */
+/**
+ * Stores the last use. Errors of a database that cannot be written, because its disk is almost full, are ignored, so that reads
+ * still work.
+ */
 async function touch(db: Queryable, session: SessionRow, now: Date, everySeconds: number): Promise<void> {
   if (now.getTime() - session.last_seen_at.getTime() < everySeconds * 1_000) {
     return;
@@ -171,7 +174,7 @@ export function sessionStatus(session: HeldSessionRow, now: Date): SessionStatus
   return session.over_at <= now ? 'expired' : 'active';
 }
 
-/** Id of the key or member that holds the session. */
+/** Returns the id of the key or member that holds the session. */
 export function holderOf({ key_id, member_id }: SessionRow): string {
   return key_id ?? member_id ?? '';
 }
@@ -180,14 +183,14 @@ export function actorKindOf({ member_id, key_role }: HeldSessionRow): CallerSess
   return member_id !== null ? 'member' : key_role === 'operator' ? 'operator' : 'key';
 }
 
-/** Returns the lowest role if the holder no longer exists. */
+/** Returns the role of a session; the lowest role if its holder no longer exists. */
 function roleOf({ role, key_role, member_role }: HeldSessionRow): Role {
   return role ?? key_role ?? member_role ?? 'viewer';
 }
 
 /**
- * Role and scopes are the holder's current ones, except for an operator who entered an org by a link: the role is the
- * link's. Members and these operators have every scope.
+ * Returns the credential of a session. Role and scopes are the current ones of the holder, except for an operator who entered an
+ * org by a link: then the role is the link's. Members and such operators have every scope.
  */
 function credentialOf(session: HeldSessionRow, region: string | undefined): Credential {
   const { tenant_id, key_scopes, role } = session;
@@ -212,7 +215,7 @@ function holderName({ key_name, member_name }: HeldSessionRow): string {
   return key_name ?? member_name ?? '';
 }
 
-/** `currentId` is the session of the request, if any. */
+/** Returns the view of a session. `currentId` is the session of the request, if any. */
 export function viewSession(session: HeldSessionRow, now: Date, currentId?: string): SessionView {
   return {
     id: session.id,

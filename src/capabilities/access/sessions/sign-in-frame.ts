@@ -30,12 +30,12 @@ export function signInAnswer(
   });
 }
 
-/** Error message, announced by screen readers. */
+/** Returns an error message that screen readers announce. */
 export function errorMessage(text: string | undefined): string {
   return text === undefined ? '' : `<p class="alert" role="alert">${escapeHtml(text)}</p>`;
 }
 
-/** Error page with the message and a link to sign in. */
+/** Returns an error page with the message and a link to sign in. */
 export function refusedAnswer(
   seen: ThemedVisit,
   status: number,

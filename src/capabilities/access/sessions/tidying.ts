@@ -5,7 +5,7 @@ import type { Job } from '../../../platform/jobs/jobs.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
 
 const keptDays = 90;
-/** The tokens of deleted sessions are still recognized by signature. */
+/** Deleting the row is safe, because the tokens of deleted sessions are still recognized by their signature. */
 const sessions = { table: 'sessions', key: 'tenant_id, id', where: 'expires_at <= $1', limit: 500 };
 const links = { table: 'console_links', key: 'digest', where: 'expires_at <= $1', limit: 500 };
 

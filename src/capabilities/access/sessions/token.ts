@@ -1,6 +1,6 @@
 /**
- * Tokens issued by this service: random bytes and a signature over them. The signature proves that a token was issued,
- * however long ago its row was deleted, without a database query. Only the SHA-256 of a token is stored.
+ * Tokens that this service issues: random bytes and a signature over them. The signature proves without a query that a token was
+ * issued, even long after its row was deleted. Only the SHA-256 of a token is stored.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
@@ -11,7 +11,7 @@ const form = /^[A-Za-z0-9_-]{32}[A-Za-z0-9_-]{22}$/;
 
 export interface TokenIssuer {
   issue(): string;
-  /** Returns whether the token was issued here for this purpose. */
+  /** Returns true if this service issued the token for this purpose. */
   isOurs(token: string): boolean;
 }
 

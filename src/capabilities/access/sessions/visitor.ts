@@ -16,8 +16,8 @@ export interface Visitor {
 }
 
 /**
- * Throws if the visitor is signed in but not allowed: from this address, or in this org. The origin of form posts is
- * checked before.
+ * Returns the visitor, or a redirect to the sign-in page. Throws if the visitor is signed in but not allowed from this address or
+ * in this org. The origin of form posts is checked earlier.
  */
 export async function visitorOf(
   sessions: Sessions,
@@ -26,7 +26,7 @@ export async function visitorOf(
   const found = await sessions.find(headers.cookie, now);
   if (found.kind !== 'live' || found.credential.session === undefined) {
     const forget = found.kind === 'none' ? {} : { 'set-cookie': sessions.clearCookie() };
-    // The posted data is lost, so there is no point in returning to the form's target.
+    // Does not return to the target of a form, because its data is lost.
     return redirectTo(signInPath(method === 'POST' ? '' : url), forget);
   }
   checkCredentialActive(found.credential, address, now);

@@ -1,15 +1,14 @@
 /**
- * Checks of a SAML response beyond its signature.
- *
- * Attacks on SAML hide a second meaning in a document: a second assertion next to the signed one, a comment that splits
- * a name, an entity that expands. Therefore the text must be plain XML: one response, one assertion, and no markup that
- * identity providers do not need, such as comments and document types. Values are then read from the signed bytes only.
+ * Checks of a SAML response beyond its signature. Attacks on SAML hide a second meaning in a document: a second assertion next to
+ * the signed one, a comment that splits a name, or an entity that expands. So the text must be plain XML: one response, one
+ * assertion, and no markup that identity providers do not need, such as comments and document types. Values are then read from the
+ * signed bytes only.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import { textOf } from './person.ts';
 
 /**
- * Limits of a response, large enough for a few hundred groups. Parsing time grows faster than the number of tags and
+ * Limits of a response, which are large enough for a few hundred groups. Parsing time grows faster than the number of tags and
  * attributes, so both are counted before parsing.
  */
 const responseBytesMax = 65_536;
@@ -17,28 +16,28 @@ const tagsMax = 1_000;
 const attributesMax = 2_000;
 
 /**
- * Comments, document types and processing instructions. In well-formed XML a bare `<` is always markup, so a name or
- * value cannot match.
+ * Matches comments, document types and processing instructions. A bare `<` is always markup in well-formed XML, so names and values
+ * cannot match.
  */
 const unusualMarkup = /<[!?]/;
 const declaration = /^\s*<\?xml\s[^<>]*\?>/;
-/** Matches any entity except the five of XML and character references; without a document type, no others exist. */
+/** Matches any entity except the five of XML and character references. Without a document type, no others exist. */
 const unknownEntity = /&(?!amp;|lt;|gt;|quot;|apos;|#)/;
 /**
- * An attribute name has only one spelling, but a value can be written with character references. `weakAlgorithm`
- * therefore also rejects every value with `&`.
+ * Matches algorithm attributes. An attribute name has only one spelling, but a value may contain character references. So
+ * `weakAlgorithm` also rejects every value with `&`.
  */
 const algorithms = /Algorithm\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 const weakAlgorithm = /&|xmldsig#(rsa-sha1|dsa-sha1|hmac-sha1|sha1)\s*$/;
 const answeredRequest = /InResponseTo\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
-/** The first match is the status of the response; a nested status code contains the detail of a failure. */
+/** Matches status codes. The first is the status of the response; a nested one has the detail of a failure. */
 const statusCode = /<(?:[^\s<>/:]+:)?StatusCode\s[^<>]*?Value\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 const success = 'urn:oasis:names:tc:SAML:2.0:status:Success';
 const destination = /<(?:[^\s<>/:]+:)?Response\s[^<>]*?Destination\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
 
 /**
- * Rejects a response that is not plain XML, before it is parsed. Returns the id of the request that the response claims
- * to answer; the caller compares it with the signed assertion later.
+ * Rejects a response that is not plain XML, before it is parsed. Returns the id of the request that the response claims to answer.
+ * The caller later compares it with the signed assertion.
  */
 export function checkResponseText(base64: string, acsUrl: string): string {
   const bytes = Buffer.from(base64, 'base64');
@@ -62,8 +61,8 @@ export function checkResponseText(base64: string, acsUrl: string): string {
   ) {
     throw apiError('bad_request', 'The SAML response must contain one unencrypted assertion.');
   }
-  // Status and destination need not be signed. They state what an honest identity provider intends, so a response that
-  // fails these checks is rejected even if its assertion is signed.
+  // Status and destination need not be signed. They state the intention of an honest identity provider, so a response that fails
+  // these checks is rejected even if its assertion is signed.
   if (valuesOf(text, statusCode)[0] !== success) {
     throw apiError('forbidden', 'The identity provider did not complete the sign-in.');
   }
@@ -78,8 +77,8 @@ export function checkResponseText(base64: string, acsUrl: string): string {
 }
 
 /**
- * Returns the request that an unchecked response claims to answer; undefined if it names none. Only decides which checks
- * follow.
+ * Returns the id of the request that an unchecked response claims to answer; undefined if there is none. It only decides which
+ * checks follow.
  */
 export function claimedRequestId(base64: string): string | undefined {
   const bytes = Buffer.from(base64, 'base64');
@@ -108,7 +107,7 @@ export interface Assertion {
   /** Id of the request that the assertion answers. */
   readonly requestId: string;
   readonly notOnOrAfter: Date;
-  /** The longest time for which the session may last from now on; undefined if the provider sets no end. */
+  /** Maximum duration of the session from now on; undefined if the provider sets no end. */
   readonly sessionMsMax: number | undefined;
   readonly nameId: string;
   readonly attributes: ReadonlyMap<string, readonly string[]>;
@@ -121,7 +120,7 @@ export interface ExpectedAssertion {
   readonly clockSkewMs: number;
 }
 
-/** An element as parsed by xml2js: attributes under `$`, text under `_`, children in lists. */
+/** An element in the form of xml2js: attributes under `$`, text under `_`, children in lists. */
 interface Element {
   readonly $?: Readonly<Record<string, string>>;
   readonly _?: string;
@@ -162,7 +161,7 @@ export function readAssertion(signed: object, expected: ExpectedAssertion): Asse
   }
   const id = textOf(assertion.$?.ID);
   const name = textOf(text(nameId));
-  // An assertion without `InResponseTo` is unsolicited: anyone could have made the browser post it.
+  // Rejects an assertion without `InResponseTo`, because it is unsolicited: anyone could have made the browser post it.
   if (!(notOnOrAfter > 0) || id === undefined || name === undefined || data.InResponseTo === undefined) {
     throw apiError('forbidden', 'The assertion lacks a subject, an expiry or its request.');
   }
@@ -176,7 +175,7 @@ export function readAssertion(signed: object, expected: ExpectedAssertion): Asse
   };
 }
 
-/** Throws if the session at the identity provider has ended. */
+/** Returns the remaining duration of the session at the identity provider. Throws if that session has ended. */
 function sessionMsMax(assertion: Element, { now, clockSkewMs }: ExpectedAssertion): number | undefined {
   const ends = list(assertion.AuthnStatement).flatMap(({ $ }) => $?.SessionNotOnOrAfter ?? []);
   if (ends.length === 0) {
@@ -196,7 +195,7 @@ const timeAttributes = new Set([
   'AuthnInstant',
   'SessionNotOnOrAfter',
 ]);
-/** Requires a year of four digits: a time after the year 9999 is an error and cannot be stored. */
+/** Requires a year of four digits. A time after the year 9999 is an error and could not be stored. */
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?$/;
 
 /** Checks the times of the element and of all its descendants. */

@@ -1,4 +1,7 @@
-/** The responses of identity providers, which the browser brings: the OIDC callback, and the SAML response that is posted to the ACS. */
+/**
+ * Handles the responses of identity providers, which the browser delivers: the OIDC callback, and the SAML response that is posted
+ * to the ACS.
+ */
 import { hash } from 'node:crypto';
 import { ApiError, apiError } from '../../../contract/api-error.ts';
 import type { AuthBackoff } from '../../../platform/http/pipeline/auth-backoff.ts';
@@ -29,7 +32,7 @@ export interface CallbackDependencies extends CompletionDependencies {
   baseUrl(): string;
 }
 
-/** With an org in the URL, completes only sign-ins of that org; `checkWhoAnswers` in `oidc.ts` gives the reason. */
+/** Finishes an OIDC sign-in. With an org in the URL, it must be a sign-in of that org; `checkWhoAnswers` in `oidc.ts` gives the reason. */
 export async function finishOidc(deps: CallbackDependencies, visit: Visit): Promise<PageAnswer> {
   const { db, signIns, oidc, testPages, baseUrl } = deps;
   const { org_slug: slug } = visit.params;
@@ -62,7 +65,7 @@ export async function finishSaml(deps: CallbackDependencies, visit: Visit): Prom
   if (connection.kind !== 'saml') {
     throw apiError('not_found', 'Single sign-on is not available at this address.');
   }
-  // Before the response is verified, because that is expensive.
+  // Checked before the response is verified, because verification is expensive.
   const seconds = invalidResponses.secondsToWait(visit.address);
   if (seconds !== undefined) {
     throw rateLimited(seconds, tooManyFailed);
@@ -94,7 +97,7 @@ export async function finishSaml(deps: CallbackDependencies, visit: Visit): Prom
     const sessionEndsAt =
       sessionMsMax === undefined ? undefined : new Date(visit.now.getTime() + sessionMsMax);
     const ticket = await signIns.makeTicket(attempt, { memberId, sessionEndsAt }, visit.now);
-    // The browser does not send the cookie with a form posted from another site, but sends it with the redirect.
+    // Redirects, because the browser does not send the cookie with a form from another site, but sends it with the redirect.
     return redirectTo(`/sso/callback?ticket=${ticket}`);
   });
 }

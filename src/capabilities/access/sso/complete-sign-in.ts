@@ -1,4 +1,4 @@
-/** Completes a sign-in once the person is verified: finds the member, and opens the session, if need be after a confirmation. */
+/** Completes a sign-in of a verified person: finds the member and opens the session, after a confirmation if one is needed. */
 import { ApiError } from '../../../contract/api-error.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
@@ -37,7 +37,7 @@ export async function signInPerson(
   );
 }
 
-/** `isWanted`: the person pressed the button on the page of `confirmation`. */
+/** Finishes the sign-in of a ticket. `isWanted` is true if the person pressed the button on the page of `confirmation`. */
 export async function finishTicket(
   deps: CompletionDependencies,
   visit: Visit,
@@ -70,8 +70,8 @@ async function isSignedInElsewhere(
 }
 
 /**
- * Asks for confirmation before a session of another org is replaced: a link can start a sign-in, and the provider of
- * its org can complete it without any visible step.
+ * Returns a page that asks for confirmation before a session of another org is replaced. Otherwise a link could start a sign-in
+ * that the provider of its org completes without any visible step.
  */
 async function confirmation(
   { db, signIns }: CompletionDependencies,
@@ -90,8 +90,8 @@ async function confirmation(
 }
 
 /**
- * Finds or creates the member for the person and runs `work` in the same transaction. If the person may no longer
- * sign in, rejects the sign-in and ends the existing sessions of the member.
+ * Finds or creates the member for the person and runs `work` in the same transaction. If the person may no longer sign in, rejects
+ * the sign-in and ends the member's sessions.
  */
 export async function recognize<Result>(
   deps: CompletionDependencies,
@@ -121,7 +121,7 @@ export async function recognize<Result>(
   return outcome.result;
 }
 
-/** Ends the sessions of a person and deletes sign-ins that are about to open one. */
+/** Ends the sessions of a person, and deletes sign-ins that are about to open one. */
 async function endAccess(
   tx: Transaction,
   deps: CompletionDependencies,
@@ -140,8 +140,8 @@ async function endAccess(
 }
 
 /**
- * Opens the session and leads to where the person wanted to go. Leaves the cookie of the sign-in to expire: another tab of the browser
- * may be signing in with it.
+ * Opens the session and redirects to the requested page. The cookie of the sign-in is left to expire, because another tab may be
+ * signing in with it.
  */
 async function open(
   tx: Transaction,

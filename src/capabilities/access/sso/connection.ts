@@ -1,4 +1,4 @@
-/** Identity provider of an org: accepted settings and their view. */
+/** Identity provider of an org: the accepted settings and their view. */
 import { X509Certificate } from 'node:crypto';
 import { invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
@@ -11,7 +11,7 @@ export interface ServiceUrls {
   readonly loginUrl: string;
   /** Redirect URL for issuers that identify themselves in the callback. */
   readonly redirectUrl: string;
-  /** Redirect URL for all other issuers, specific to the org. */
+  /** Redirect URL for all other issuers. It is specific to the org. */
   readonly orgRedirectUrl: string;
   readonly spEntityId: string;
   readonly acsUrl: string;
@@ -54,7 +54,7 @@ export function viewConnection(row: SsoConnectionRow, urls: ServiceUrls): SsoVie
   };
 }
 
-/** Returns false if responses of one provider must not be accepted for the other. */
+/** Returns true if responses of one provider may be accepted for the other. */
 export function isSameProvider(one: SsoConnectionRow, other: SsoConnectionRow): boolean {
   return (['kind', 'issuer', 'client_id', 'idp_certificate'] as const).every(
     (field) => one[field] === other[field],
@@ -87,7 +87,7 @@ export interface PutConnection {
   readonly allowPrivateNetworks: boolean;
 }
 
-/** Returns the new connection, or throws with every invalid field. */
+/** Returns the new connection. Throws the errors of all invalid fields. */
 export function connectionFrom(secrets: Secrets, put: PutConnection): SsoConnectionRow {
   const { orgId, now, body, before, allowPrivateNetworks } = put;
   const kind = body.kind ?? (body.idp_entity_id === undefined ? 'oidc' : 'saml');
@@ -132,8 +132,8 @@ export function connectionFrom(secrets: Secrets, put: PutConnection): SsoConnect
 }
 
 /**
- * Returns the default of `just_in_time`. Public issuers accept anyone, so either the settings restrict who may join, or joining must be
- * enabled explicitly.
+ * Returns the default of `just_in_time`. Public issuers accept anyone. So either the settings restrict who may join, or joining
+ * must be enabled explicitly.
  */
 export function defaultJustInTime(
   kind: SsoKind,
@@ -187,7 +187,7 @@ function urlFault(text: string, allowPrivateNetworks: boolean): Omit<FieldError,
     : { code: 'invalid_value', message: 'Private and local addresses are not allowed.' };
 }
 
-/** Returns PEM, from PEM or from the bare base64 in metadata; undefined if it is neither. */
+/** Returns a certificate as PEM, from PEM or from the bare base64 in metadata; undefined if the text is neither. */
 function pemOf(text: string): string | undefined {
   const body = text.replaceAll(/-----(BEGIN|END) CERTIFICATE-----/g, '').replaceAll(/\s+/g, '');
   try {

@@ -1,7 +1,7 @@
 /**
- * Cache of the metadata of OIDC issuers. Concurrent sign-ins share one fetch, and the result is cached for a minute.
- * Anyone can start a sign-in, and any org can configure its own issuer; so the number of entries is limited, and an
- * entry contains only the fields that are used.
+ * Cache of the metadata of OIDC issuers. Concurrent sign-ins share one fetch, and the result is cached for a minute. Anyone can
+ * start a sign-in, and any org can configure its own issuer. So the number of entries is limited, and an entry only has the fields
+ * that are used.
  */
 import * as oidc from 'openid-client';
 import type { OutboundFetch } from '../../../platform/outbound/fetch.ts';
@@ -10,7 +10,7 @@ import { checkedAnswer } from './provider-answer.ts';
 
 const cachedMs = 60_000;
 const entriesMax = 1_000;
-/** Maximum size of the used fields as JSON. */
+/** Maximum size of these fields as JSON. */
 const metadataBytesMax = 8_192;
 
 const usedFields = [
@@ -45,7 +45,7 @@ interface Entry {
 }
 
 export function createDiscovery({ fetch, allowPrivateNetworks, clock }: DiscoveryDependencies): Discovery {
-  /** Ordered from the least to the most recently used issuer. */
+  /** Issuers, least recently used first. */
   const cache = new Map<string, Entry>();
 
   function dropExpired(nowMs: number): void {
@@ -95,7 +95,7 @@ export function createDiscovery({ fetch, allowPrivateNetworks, clock }: Discover
       const nowMs = clock.now().getTime();
       dropExpired(nowMs);
       const entry = cache.get(issuer) ?? begin(issuer, nowMs);
-      // Moves the entry to the end, as the most recently used one.
+      // Moves the entry to the end, because it is now the most recently used one.
       cache.delete(issuer);
       cache.set(issuer, entry);
       return entry.found;

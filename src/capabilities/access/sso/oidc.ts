@@ -1,6 +1,6 @@
 /**
- * OpenID Connect with the authorization code flow and PKCE. openid-client checks state, nonce, issuer, audience,
- * signature and times; `platform/outbound` checks the addresses that are connected to.
+ * OpenID Connect with the authorization code flow and PKCE. openid-client checks state, nonce, issuer, audience, signature and
+ * times. `platform/outbound` checks the addresses of connections.
  */
 import * as oidc from 'openid-client';
 import { apiError } from '../../../contract/api-error.ts';
@@ -23,15 +23,13 @@ export interface OidcProof {
 }
 
 export interface Oidc {
-  /** Starts a sign-in. Returns the URL to redirect the browser to, and the proof to store. */
+  /** Starts a sign-in. Returns the URL for the browser, and the proof to store. */
   begin(
     connection: SsoConnectionRow,
     state: string,
     urls: Pick<ServiceUrls, 'redirectUrl' | 'orgRedirectUrl'>,
   ): Promise<{ url: URL; proof: OidcProof }>;
-  /**
-   * Completes a sign-in. `currentUrl` is the requested callback URL with its query. Throws if the response is invalid.
-   */
+  /** Completes a sign-in. `currentUrl` is the requested callback URL with its query. Throws if the response is invalid. */
   finish(
     connection: SsoConnectionRow,
     currentUrl: URL,
@@ -46,10 +44,7 @@ export function createOidc(deps: OidcDependencies): Oidc {
   const { secrets, fetch, allowPrivateNetworks } = deps;
   const discovery = createDiscovery(deps);
 
-  /**
-   * Creates a configuration for one step of a sign-in, so that neither the client secret nor the issuer's keys stay in
-   * memory.
-   */
+  /** Creates a configuration for one step of a sign-in, so that client secret and issuer keys do not stay in memory. */
   async function configurationFor(connection: SsoConnectionRow): Promise<oidc.Configuration> {
     const { org_id, issuer, client_id, client_secret } = connection;
     const server = await discovery.metadataOf(issuer);
@@ -60,7 +55,7 @@ export function createOidc(deps: OidcDependencies): Oidc {
     if (allowPrivateNetworks) {
       oidc.allowInsecureRequests(configuration);
     }
-    // Verifies the signatures of ID tokens instead of trusting the connection over which they were received.
+    // Verifies the signatures of ID tokens instead of relying on the connection that delivered them.
     oidc.enableNonRepudiationChecks(configuration);
     return configuration;
   }
@@ -101,7 +96,7 @@ export function createOidc(deps: OidcDependencies): Oidc {
         throw apiError('forbidden', 'The identity provider sent no ID token.');
       }
       checkClaims(claims, connection);
-      // Many providers return the groups and the e-mail address only from the userinfo endpoint.
+      // Needed because many providers return groups and the e-mail address only from the userinfo endpoint.
       const more =
         configuration.serverMetadata().userinfo_endpoint === undefined
           ? {}
@@ -116,10 +111,10 @@ function namesItself(configuration: oidc.Configuration): boolean {
 }
 
 /**
- * Prevents mix-up attacks: a code must only be sent to the issuer that issued it. Otherwise a malicious issuer could
- * redirect people to another issuer with its own `state`, and would receive the code of the other issuer. Therefore the
- * callback URL that all orgs share is only for issuers that identify themselves in the callback, which openid-client
- * checks. The callback URL of an org only completes sign-ins of that org.
+ * Prevents mix-up attacks: a code must only be sent to the issuer that issued it. Otherwise a malicious issuer could redirect
+ * people to another issuer with its own `state`, and would receive the other issuer's code. So the callback URL that all orgs share
+ * is only for issuers that identify themselves in the callback, which openid-client checks. The callback URL of an org only
+ * completes sign-ins of that org.
  */
 function checkWhoAnswers(configuration: oidc.Configuration, currentUrl: URL, redirectUrl: string): void {
   if (currentUrl.origin + currentUrl.pathname !== redirectUrl) {
@@ -134,18 +129,18 @@ function clientAuth(supported: readonly string[] | undefined, secret: string | u
   if (secret === undefined) {
     return oidc.None();
   }
-  // If the metadata lists no methods, `client_secret_basic` is the default of the protocol.
+  // Without listed methods, `client_secret_basic` is the default of the protocol.
   return (supported ?? ['client_secret_basic']).includes('client_secret_basic')
     ? oidc.ClientSecretBasic(secret)
     : oidc.ClientSecretPost(secret);
 }
 
-/** The last second of the year 9999: later times cannot be written with a four-digit year. */
+/** The last second of the year 9999. Later times cannot be written with a four-digit year. */
 const timeMaxSeconds = 253_402_300_799;
 
 /**
- * Adds two checks: openid-client compares `azp` only if there are several audiences, and accepts times however far in
- * the future.
+ * Makes two more checks: openid-client only compares `azp` if there are several audiences, and accepts times arbitrarily far in the
+ * future.
  */
 function checkClaims(claims: oidc.IDToken, { client_id }: SsoConnectionRow): void {
   if (claims.azp !== undefined && claims.azp !== client_id) {
@@ -176,8 +171,8 @@ function personOf({ issuer, groups_attribute }: SsoConnectionRow, idToken: Claim
 }
 
 /**
- * Returns the e-mail address of the first source that has both `email` and `email_verified`, if it is verified. Both
- * must come from the same source, because the sources may contain different addresses.
+ * Returns the e-mail address of the first source that has both `email` and `email_verified`; undefined if it is not verified there.
+ * Both must come from one source, because sources may have different addresses.
  */
 function verifiedEmail(sources: readonly Claims[]): string | undefined {
   const source = sources.find(

@@ -1,4 +1,4 @@
-/** Sign-in pages for identity providers. All responses but the SAML metadata are pages for people. */
+/** Sign-in pages for identity providers. All responses except the SAML metadata are pages for people. */
 import { apiError } from '../../../contract/api-error.ts';
 import { AuthBackoff } from '../../../platform/http/pipeline/auth-backoff.ts';
 import { type Page, type PageAnswer, redirectTo, type Visit } from '../../../platform/http/routes/page.ts';
@@ -16,10 +16,10 @@ import { createSignInTests } from './sign-in-tests.ts';
 import { createSignIns, type SignInsDependencies } from './sign-ins.ts';
 import { createTestPages } from './test-pages.ts';
 
-/** Maximum size of the posted form: a response of 64 KiB, in base64 and percent-encoded. */
+/** Maximum size of the posted form: a response of 64 KiB in base64, percent-encoded. */
 const assertionFormBytes = 131_072;
 
-/** Maximum number of sign-ins started per client address; the people of a whole company may share one address. */
+/** Maximum number of started sign-ins per minute and client address. The people of a whole company may share one address. */
 const begunPerMinuteMax = 300;
 
 export interface SsoPageDependencies
@@ -28,7 +28,7 @@ export interface SsoPageDependencies
     SignInsDependencies {
   /** Maximum number of invalid SAML responses per minute and client address. */
   readonly backoffAttempts: number;
-  /** Maximum time to verify a SAML response. Undefined: the default of the thread. */
+  /** Maximum time to verify a SAML response; undefined: the default of the thread. */
   readonly samlAnswerMsMax: number | undefined;
 }
 
@@ -38,10 +38,10 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
   const signIns = createSignIns(deps);
   const samlThread = new SamlThread(deps.samlAnswerMsMax);
   const testPages = createTestPages({ ...deps, oidc, samlThread, tests: createSignInTests(deps) });
-  // Every started sign-in counts like a failed one: the person is not known yet, and each start stores a row.
+  // Counts every started sign-in like a failed one, because the person is not known yet and each start stores a row.
   const begun = new AuthBackoff(begunPerMinuteMax, clock);
-  // Apart from `backoff`, because it also rejects valid responses: wrong API keys from an office must not keep its people
-  // from signing in.
+  // Separate from `backoff`, because it also rejects valid responses: wrong API keys from an office must not keep its people from
+  // signing in.
   const invalidResponses = new AuthBackoff(deps.backoffAttempts, clock);
   const parts: CallbackDependencies = { ...deps, oidc, signIns, samlThread, testPages, invalidResponses };
 
@@ -84,7 +84,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
 
   const pages: Page[] = [
     {
-      // Longer than the paths of sign-ins, because `tests` may be the slug of an org.
+      // Has more segments than the paths of sign-ins, because `tests` may be the slug of an org.
       path: '/sso/tests/{token}/start',
       async handler(visit) {
         limitStarts(visit);
@@ -108,8 +108,7 @@ export function ssoPages(deps: SsoPageDependencies): Page[] {
       handler: (visit) => finishSaml(parts, visit),
     },
     {
-      // The response depends only on the slug: it is available before SSO is configured, and does not reveal which
-      // orgs exist.
+      // The response only depends on the slug. So it is available before SSO is configured, and does not reveal which orgs exist.
       path: '/saml/{org_slug}/metadata',
       async handler({ params }) {
         const urls = serviceUrls(baseUrl(), encodeURIComponent(params.org_slug ?? ''), 'saml');

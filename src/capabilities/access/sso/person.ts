@@ -1,11 +1,11 @@
-/** Maps what an identity provider states about a person to a role. Pure functions. */
+/** Maps the claims of an identity provider about a person to a role. Pure functions. */
 import { type ApiError, apiError } from '../../../contract/api-error.ts';
 import type { OrgRole } from '../../../contract/scopes.ts';
 import { outranks } from '../../../platform/http/routes/access.ts';
 import type { Identity, IdentityRules } from '../members/index.ts';
 import type { SsoConnectionRow } from './queries.ts';
 
-/** The addresses are in lowercase. */
+/** A person as the identity provider describes them. Addresses are in lowercase. */
 export interface Person extends Omit<Identity, 'orgId'> {
   readonly groups: readonly string[];
 }
@@ -15,7 +15,7 @@ type Rules = Pick<
   'role_mapping' | 'default_role' | 'just_in_time' | 'allowed_email_domains'
 >;
 
-/** Returns what the connection grants the person, or why the sign-in is rejected. */
+/** Returns the rights that the connection grants to the person, or the error of a rejected sign-in. */
 export function rulesFor(person: Person, connection: Rules): IdentityRules | ApiError {
   if (!hasAllowedDomain(person, connection)) {
     return apiError('forbidden', 'Your e-mail address is not allowed to sign in to this organization.');
@@ -50,9 +50,8 @@ function highest(found: readonly { readonly role: OrgRole }[]): OrgRole | undefi
 const textMax = 300;
 
 /**
- * Returns the text of a claim or attribute exactly as the provider wrote it; undefined if it cannot be stored, is blank
- * or is not a string. Nothing is trimmed: to a provider ` root` and `root` are two subjects, and may belong to two
- * people.
+ * Returns the text of a claim or attribute exactly as the provider wrote it; undefined if it is blank, not a string, or cannot be
+ * stored. It is not trimmed: to a provider, ` root` and `root` are two subjects and may be two people.
  */
 export function textOf(value: unknown): string | undefined {
   const isText =
@@ -64,7 +63,7 @@ export function textOf(value: unknown): string | undefined {
   return isText ? value : undefined;
 }
 
-/** Exactly one `@`, no whitespace, and neither of the two characters that become ASCII letters in lowercase. */
+/** Matches exactly one `@` and no whitespace. Excludes the two characters whose lowercase is an ASCII letter. */
 const emailPattern = /^[^\s@\u0130\u212a]+@[^\s@\u0130\u212a]+$/;
 
 /** Returns the e-mail address in lowercase; undefined if the value is not an address. */
@@ -77,7 +76,7 @@ export function displayName(value: unknown): string | undefined {
   return textOf(value)?.trim();
 }
 
-/** Accepts one value or a list, and skips values that are not usable texts. */
+/** Returns the usable texts of a value or a list. */
 export function textsOf(value: unknown): string[] {
   return [value].flat().flatMap((item) => textOf(item) ?? []);
 }

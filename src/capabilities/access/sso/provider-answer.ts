@@ -1,13 +1,12 @@
 /**
- * Limits the number of values in the JSON responses of identity providers. `platform/outbound` limits the size of a
- * response, but even a small one can contain very many values, which need far more memory and time once they are
- * parsed.
+ * Limits the number of values in JSON responses of identity providers. `platform/outbound` limits the size of a response. But even
+ * a small response can contain very many values, which need far more memory and time once they are parsed.
  */
 
-/** Enough for a few hundred keys, or a few thousand groups. */
+/** Maximum number of values: enough for a few hundred keys, or a few thousand groups. */
 const valuesMax = 4_000;
 
-/** Returns the response unchanged; throws if it contains too many values. */
+/** Returns the response unchanged. Throws if it contains too many values. */
 export async function checkedAnswer(response: Response): Promise<Response> {
   const text = await response.clone().text();
   checkValues(text);
@@ -22,16 +21,13 @@ function checkValues(json: string): void {
   }
 }
 
-/** The claims of a token are encoded JSON, so their values are counted separately. */
+/** Counts the claims of a token separately, because they are encoded JSON. */
 function checkClaims(token: unknown): void {
   const claims = typeof token === 'string' ? token.split('.')[1] : undefined;
   checkValues(Buffer.from(claims ?? '', 'base64url').toString('utf8'));
 }
 
-/**
- * Returns undefined if the text contains no ID token. Invalid JSON is reported by the code that parses the response
- * later.
- */
+/** Returns the ID token; undefined if there is none. Invalid JSON is ignored here and reported when the response is parsed. */
 function idTokenIn(text: string): unknown {
   try {
     return (JSON.parse(text) as { readonly id_token?: unknown } | null)?.id_token;
@@ -41,8 +37,8 @@ function idTokenIn(text: string): unknown {
 }
 
 /**
- * Returns an upper bound, without the outermost value: every other value follows a bracket, a brace or a comma that is
- * not inside a string.
+ * Returns an upper bound of the number of values, without the outermost one. Every other value follows a bracket, a brace or a
+ * comma outside of a string.
  */
 function countValues(json: string): number {
   let count = 0;

@@ -6,7 +6,7 @@ import type { SsoKind } from './schema.ts';
 export interface SsoConnectionRow {
   readonly org_id: string;
   readonly kind: SsoKind;
-  /** The OIDC issuer, or the entity id of the SAML identity provider. */
+  /** OIDC issuer, or entity id of the SAML identity provider. */
   readonly issuer: string;
   readonly client_id: string | null;
   readonly client_secret: Uint8Array | null;
@@ -57,8 +57,8 @@ export const { insert: insertAttempt } = tableOf<AttemptRow>()('sso_attempts', {
 });
 
 /**
- * Deletes and returns the attempt. Only the caller that deletes the row may continue, so each attempt can be used once
- * across all processes.
+ * Deletes and returns the attempt. Only the caller that deletes the row may continue, so each attempt can be used once across all
+ * processes.
  */
 export async function takeAttempt(
   db: Queryable,
@@ -72,12 +72,12 @@ export async function takeAttempt(
   return row;
 }
 
-/** Deletes the sign-ins of a member that wait for their last step. */
+/** Deletes sign-ins of a member that wait for their last step. */
 export async function deleteTickets(tx: Queryable, orgId: string, memberId: string): Promise<void> {
   await tx.query('DELETE FROM sso_attempts WHERE org_id = $1 AND member_id = $2', [orgId, memberId]);
 }
 
-/** Records that the assertion was used; returns false if it was used before. */
+/** Records the use of an assertion. Returns false if it was used before. */
 export async function useAssertion(
   db: Queryable,
   orgId: string,

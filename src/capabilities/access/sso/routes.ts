@@ -102,14 +102,14 @@ export function ssoRoutes({
 }
 
 /**
- * The identity provider vouches for e-mail addresses and groups, so it can sign in a person as any member, including an
- * owner.
+ * Throws unless the caller may set the identity provider. It vouches for e-mail addresses and groups, so it can sign in anyone as
+ * any member, including an owner.
  */
 export function checkMaySetSignIn(caller: Caller): void {
   checkMayGrantMembership(caller, 'owner');
 }
 
-/** Returns one audit entry, however many sessions were ended; none if no session was ended. */
+/** Returns one audit change for any number of ended sessions; none if no session was ended. */
 function sessionsEnded(orgId: string, count: number): Change[] {
   return count === 0 ? [] : [changeOf('tenant', orgId, { after: { sessions_ended: count } })];
 }

@@ -1,6 +1,6 @@
 /**
- * SAML 2.0 as a service provider: requests by redirect, responses by POST. node-saml verifies signature, audience and
- * times; `assertion.ts` does the remaining checks, and reads values from the signed bytes only.
+ * SAML 2.0 as a service provider: requests by redirect, responses by POST. node-saml verifies signature, audience and times.
+ * `assertion.ts` does the remaining checks, and only reads values from the signed bytes.
  */
 import type { SamlConfig } from '@node-saml/node-saml';
 import { apiError } from '../../../contract/api-error.ts';
@@ -12,10 +12,10 @@ import { displayName, emailOf, type Person } from './person.ts';
 import type { SsoConnectionRow } from './queries.ts';
 
 const clockSkewMs = 60_000;
-/** Maximum age of an assertion, even if the provider declares it valid for longer. */
+/** Maximum age of an assertion, even if the provider declares a longer validity. */
 const assertionAgeMaxMs = 10 * 60_000;
 
-/** Loaded on first use, because loading it would delay every start and few organizations use SAML. */
+/** Loads the library on first use, because it would delay every start, and few organizations use SAML. */
 const loadLibrary = () => import('@node-saml/node-saml');
 
 type Urls = Pick<ServiceUrls, 'spEntityId' | 'acsUrl'>;
@@ -30,7 +30,7 @@ async function optionsOf(connection: SsoConnectionRow, { spEntityId, acsUrl }: U
     idpCert: connection.idp_certificate ?? '',
     wantAssertionsSigned: true,
     wantAuthnResponseSigned: false,
-    // Checked in `callbacks.ts` instead, with the signed assertion and the database, which all processes share.
+    // Off, because `callbacks.ts` checks this with the signed assertion and the database, which all processes share.
     validateInResponseTo: ValidateInResponseTo.never,
     disableRequestedAuthnContext: true,
     identifierFormat: null,
@@ -39,7 +39,7 @@ async function optionsOf(connection: SsoConnectionRow, { spEntityId, acsUrl }: U
   };
 }
 
-/** Returns the URL of the identity provider to redirect the browser to. */
+/** Returns the URL of the identity provider for the browser. */
 export async function authorizeUrl(
   connection: SsoConnectionRow,
   urls: Urls,
@@ -61,10 +61,7 @@ export async function serviceMetadata({ spEntityId, acsUrl }: Urls): Promise<str
   });
 }
 
-/**
- * Verifies a response that has passed `checkResponseText`, and returns its signed assertion. Throws if anything is
- * invalid.
- */
+/** Verifies a response that has passed `checkResponseText`, and returns its signed assertion. Throws if anything is invalid. */
 export async function verifyResponse(
   thread: SamlThread,
   connection: SsoConnectionRow,
@@ -82,13 +79,13 @@ export async function verifyResponse(
   return readAssertion(signed, {
     idpEntityId: connection.issuer,
     acsUrl: urls.acsUrl,
-    // The clock that node-saml uses too.
+    // The same clock that node-saml uses.
     now: systemClock.now(),
     clockSkewMs,
   });
 }
 
-/** E-mail addresses from the provider count as verified, because the org chose the provider. */
+/** Returns the person of an assertion. E-mail addresses count as verified, because the org chose the provider. */
 export function personOf(
   { issuer, groups_attribute }: SsoConnectionRow,
   { nameId, attributes }: Assertion,

@@ -1,11 +1,11 @@
-/** Finds the connection that a sign-in uses, and rejects a sign-in whose connection has changed since it was started. */
+/** Finds the connection of a sign-in. Rejects a sign-in whose connection has changed since it was started. */
 import { type ApiError, apiError } from '../../../contract/api-error.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { findOrgBySlug, lockOrg, type OrgRow } from '../orgs/index.ts';
 import { isSameProvider } from './connection.ts';
 import { type AttemptRow, findConnection, type SsoConnectionRow } from './queries.ts';
 
-/** An org without SSO gets the same response as an unknown org. */
+/** Returns the connection of an org. An org without SSO gets the same error as an unknown org. */
 export async function requireConnection(
   db: Database,
   slug: string | undefined,
@@ -18,7 +18,7 @@ export async function requireConnection(
   return { org, connection };
 }
 
-/** Returns the connection of the attempt; throws if it was removed or has another issuer or kind now. */
+/** Returns the connection of the attempt. Throws if the connection was removed or its issuer or kind has changed. */
 export async function connectionOf(
   db: Database,
   { org_id, issuer, kind }: AttemptRow,
@@ -32,8 +32,8 @@ export async function connectionOf(
 }
 
 /**
- * Locks the org and returns its current connection; throws if the provider was replaced. Replacing the provider ends the
- * sessions that were opened through the old one; because of the lock it also finds a session that is being opened.
+ * Locks the org and returns its current connection. Throws if the provider was replaced. Replacing the provider ends the sessions
+ * that the old one opened; the lock ensures that this includes a session that is being opened.
  */
 export async function lockConnection(tx: Transaction, before: SsoConnectionRow): Promise<SsoConnectionRow> {
   await lockOrg(tx, before.org_id);

@@ -1,4 +1,4 @@
-/** Failed steps of a sign-in: what is logged and audited, and what the person is shown. */
+/** Failed steps of a sign-in: their log lines and audit entries, and the messages for the person. */
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import type { AuthBackoff } from '../../../platform/http/pipeline/auth-backoff.ts';
 import type { PageAnswer, Visit } from '../../../platform/http/routes/page.ts';
@@ -15,8 +15,8 @@ export interface FailureDependencies {
 }
 
 /**
- * Runs `work`, which verifies the provider's response. Errors are logged, and only an `ApiError` is shown: the
- * response may be an attack, and library errors expose internals.
+ * Runs `work`, which verifies the provider's response. Errors are logged, and only an `ApiError` is shown, because the response may
+ * be an attack, and library errors expose internals.
  */
 export async function hideVerificationErrors<Result>(
   { log }: FailureDependencies,
@@ -33,7 +33,7 @@ export async function hideVerificationErrors<Result>(
   }
 }
 
-/** Runs `work`. Records a failed sign-in in the org's audit log, and limits the failures per client address. */
+/** Runs `work`. A failed sign-in is recorded in the org's audit log, and failures are limited per client address. */
 export async function recordFailedSignIn(
   { attempts, backoff }: FailureDependencies,
   orgId: string,
@@ -56,7 +56,7 @@ export function rateLimited(seconds: number, message: string): ApiError {
   return apiErrorWithDetails('rate_limited', { retry_after_seconds: seconds }, message);
 }
 
-/** Returns the message of an error with that of its cause; for an OAuth error, what the provider said. */
+/** Returns the message of an error with that of its cause. For an OAuth error, returns the provider's description. */
 export function causeOf(error: unknown): string {
   const {
     message,

@@ -1,7 +1,7 @@
 /**
- * Tests of single sign-on. A test runs the sign-in of settings, which need not be in force, and records what would follow:
- * it neither opens a session nor changes a member. It has a table and tokens of its own, so that the answer to a test can
- * never complete a sign-in, nor the other way round.
+ * Tests of single sign-on. A test runs a sign-in with given settings, which need not be in force, and records its result. It does
+ * not open a session or change a member. Tests have their own table and tokens, so that the response to a test can never complete a
+ * sign-in, and vice versa.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database, Queryable } from '../../../platform/db/database.ts';
@@ -20,10 +20,10 @@ const startWithinMinutes = 10;
 const resultMinutes = 60;
 export const testsPerOrgMax = 20;
 
-/** Prefixes of what the identity provider returns: a SAML request id is an XML id, which must not start with a digit. */
+/** Prefixes of the token that the identity provider returns. A SAML request id is an XML id, which must not start with a digit. */
 const prefixes: Readonly<Record<SsoKind, string>> = { oidc: 'test_', saml: '_test_' };
 
-/** Returns true if a state or request id is that of a test. */
+/** Returns true if a state or request id belongs to a test. */
 export function isTestToken(token: string, kind: SsoKind): boolean {
   return token.startsWith(prefixes[kind]);
 }
@@ -34,7 +34,7 @@ export function testContext(orgId: string, id: string): string {
 
 interface Sealed {
   readonly connection: Omit<SsoConnectionRow, 'client_secret' | 'created_at' | 'updated_at'> & {
-    /** In base64. */
+    /** The client secret in base64. */
     readonly client_secret: string | null;
   };
   readonly proof?: OidcProof;
@@ -45,16 +45,16 @@ export interface SignInTests {
   view(row: TestRow): SsoTestView;
   connectionOf(row: TestRow): SsoConnectionRow;
   proofOf(row: TestRow): OidcProof;
-  /** Returns the test of the token in the URL, which was not started yet. */
+  /** Returns the unstarted test of the token in the URL. */
   findPending(token: string, now: Date): Promise<TestRow>;
-  /** Returns what the identity provider is to return for the token. */
+  /** Returns the state or request id that the identity provider must return. */
   stateOf(token: string, kind: SsoKind): string;
-  /** Marks the test as started in the browser; returns the `Set-Cookie` header. */
+  /** Marks the test as started in the browser. Returns the `Set-Cookie` header. */
   start(row: TestRow, proof?: OidcProof): Promise<string>;
-  /** Returns the started test that a state or request id belongs to. */
+  /** Returns the started test of a state or request id. */
   findStarted(state: string, kind: SsoKind, now: Date): Promise<TestRow>;
   checkBrowser(visit: Pick<Visit, 'headers'>, row: TestRow): void;
-  /** Stores the result. Only the first one counts. */
+  /** Stores the result. Only the first result counts. */
   finish(row: TestRow, result: SsoTestResult, now: Date): Promise<void>;
 }
 
@@ -154,7 +154,7 @@ export function createSignInTests({ db, ids, secrets, baseUrl }: SignInTestDepen
       const finished = {
         ...row,
         status: 'finished',
-        // Neither is needed any more.
+        // The settings and the browser are no longer needed.
         sealed: seal({}, row.org_id, row.id),
         browser_digest: null,
         result: seal(result, row.org_id, row.id),

@@ -1,6 +1,6 @@
 /**
- * A sign-in in progress: started in a browser, which receives a cookie, and completed once in the same browser, by any
- * process. So neither a stolen response of the identity provider nor a response sent by someone else opens a session.
+ * A sign-in in progress. It is started in a browser, which gets a cookie, and is completed once in the same browser, by any
+ * process. So neither a stolen response of the identity provider nor a response that someone else sends can open a session.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -12,10 +12,7 @@ import { type AttemptRow, insertAttempt, takeAttempt } from './queries.ts';
 import type { SsoKind } from './schema.ts';
 
 const attemptMinutes = 10;
-/**
- * Lifetime of a ticket: between assertion and session there is a redirect, or a page with a button that the person
- * reads.
- */
+/** Lifetime of a ticket. Between assertion and session there is a redirect, or a page with a button that the person reads. */
 const ticketSeconds = 120;
 
 export interface SignInsDependencies {
@@ -28,14 +25,14 @@ export interface Begun extends Pick<AttemptRow, 'org_id' | 'issuer' | 'return_to
   readonly kind: SsoKind;
   /** Token that the identity provider returns. */
   readonly token: string;
-  /** Values to verify the response with; stored encrypted. */
+  /** Values to verify the response, stored encrypted. */
   readonly proof?: object;
 }
 
-/** The person whom the identity provider named. */
+/** The person that the identity provider identified. */
 export interface RecognizedPerson {
   readonly memberId: string;
-  /** End of the session that is to be opened, if the identity provider sets one. */
+  /** End of the session to open, if the identity provider sets one. */
   readonly sessionEndsAt?: Date | undefined;
 }
 
@@ -44,18 +41,18 @@ export interface SignIns {
   /** Stores the attempt. Returns the `Set-Cookie` header with the browser's cookie. */
   begin(visit: Visit, begun: Begun): Promise<string>;
   /**
-   * Consumes the attempt of `token`; rejects an attempt that is expired, used or of another kind. An attempt of another
-   * org than `orgId` is rejected but not consumed.
+   * Consumes the attempt of `token`. Rejects an attempt that has expired, was used or is of another kind. An attempt of an org
+   * other than `orgId` is rejected but not consumed.
    */
   take(token: string, kind: AttemptRow['kind'], now: Date, orgId?: string): Promise<AttemptRow>;
   checkBrowser(visit: Pick<Visit, 'headers'>, attempt: AttemptRow): void;
   proofOf<Proof>(attempt: AttemptRow): Proof;
-  /** Continues an attempt once the person is known; returns the token for the next step. */
+  /** Continues an attempt after the person was identified. Returns the token for the next step. */
   makeTicket(attempt: AttemptRow, person: RecognizedPerson, now: Date): Promise<string>;
   personOf(ticket: AttemptRow): RecognizedPerson;
 }
 
-/** The token of a SAML sign-in is used as an XML id, which must not start with a digit. */
+/** Returns the prefix of a token. A SAML token is used as an XML id, which must not start with a digit. */
 function prefixOf(kind: AttemptRow['kind']): string {
   return kind === 'saml' ? '_' : '';
 }
@@ -92,7 +89,7 @@ export function createSignIns({ db, secrets, baseUrl }: SignInsDependencies): Si
     },
     async take(token, kind, now, orgId) {
       const prefix = prefixOf(kind);
-      // Tokens that were never issued here need no database query.
+      // Tokens that this service did not issue need no query.
       const isOurs = token.startsWith(prefix) && tokens.isOurs(token.slice(prefix.length));
       const attempt = isOurs ? await takeAttempt(db, tokenDigest(token), orgId) : undefined;
       if (attempt === undefined || attempt.kind !== kind || attempt.expires_at <= now) {

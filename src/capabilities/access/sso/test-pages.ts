@@ -1,4 +1,4 @@
-/** The steps of a test of single sign-on in the browser: to the identity provider, back, and on to the result. */
+/** The steps of a single sign-on test in the browser: to the identity provider, back, and to the result. */
 import { ApiError, apiError, found } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { rolledBack } from '../../../platform/db/rolled-back.ts';
@@ -31,12 +31,12 @@ export interface TestPageDependencies {
 
 export interface TestPages {
   start(visit: Visit): Promise<PageAnswer>;
-  /** `slug`: of the org in the URL of the callback. */
+  /** Finishes an OIDC test. `slug` is that of the org in the callback URL. */
   finishOidc(visit: Visit, state: string, slug?: string): Promise<PageAnswer>;
   finishSaml(visit: Visit, requestId: string, response: string): Promise<PageAnswer>;
 }
 
-/** Claims that do not fit are left out: an identity provider may send thousands of groups. */
+/** Maximum size of the stored claims. Further claims are left out, because an identity provider may send thousands of groups. */
 const claimsBytesMax = 32_768;
 const detailLengthMax = 500;
 
@@ -50,7 +50,7 @@ const noPerson = {
   claims: {},
 } as const;
 
-/** The person whom the identity provider named, with its claims. */
+/** The person that the identity provider identified, with its claims. */
 interface Statement {
   readonly person: Person;
   readonly claims: Readonly<Record<string, unknown>>;
@@ -70,7 +70,7 @@ export function createTestPages({
     return serviceUrls(baseUrl(), org.slug, kind);
   }
 
-  /** Runs `work`, stores its result or the failure, and leads to the result. */
+  /** Runs `work`, stores its result or failure, and redirects to the result. */
   async function concluding(
     visit: Visit,
     row: TestRow,
@@ -87,9 +87,7 @@ export function createTestPages({
     return redirectTo(`/console/settings/sso?test=${row.id}`);
   }
 
-  /**
-   * Recognizes the person as a sign-in would, and rolls everything back.
-   */
+  /** Recognizes the person as a sign-in would, then rolls everything back. */
   async function preview(
     connection: SsoConnectionRow,
     { person, claims }: Statement,

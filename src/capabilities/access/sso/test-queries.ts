@@ -1,4 +1,4 @@
-/** Statements about tests of single sign-on. */
+/** Statements for single sign-on tests. */
 import type { Queryable } from '../../../platform/db/database.ts';
 import { tableOf } from '../../../platform/db/table.ts';
 import type { SsoKind } from './schema.ts';
@@ -56,7 +56,7 @@ export async function findTestByDigest(
   return row;
 }
 
-/** Moves the test to its next status. Returns false if another request was first. */
+/** Moves the test to its next status. Returns false if another request did so first. */
 export async function updateTest(db: Queryable, row: TestRow, before: TestStatus): Promise<boolean> {
   const updated = await db.query(
     `UPDATE sso_tests SET status = $3, sealed = $4, browser_digest = $5, result = $6, expires_at = $7

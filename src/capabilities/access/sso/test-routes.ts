@@ -94,7 +94,7 @@ export function ssoTestRoutes(deps: SsoRouteDependencies): Route[] {
   ];
 }
 
-/** Runs `work`, which checks the settings. Its field errors name fields of the request body. */
+/** Runs `work`, which checks the settings. Converts field names in its errors to those of the request body. */
 function inSettings<Result>(work: () => Result): Result {
   try {
     return work();

@@ -1,7 +1,6 @@
 /**
- * Console access for support: an operator presents the token of a support session and sees the org's pages, within the
- * grant and until it ends. The token is kept in an HttpOnly cookie; there is no other session, so ending the support
- * session ends the access.
+ * Console access for support: an operator presents the token of a support session and sees the org's pages, within the grant and
+ * until it ends. The token is kept in an HttpOnly cookie. There is no other session, so ending the support session ends the access.
  */
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { escapeHtml } from '../../../platform/http/html/html.ts';
@@ -20,7 +19,7 @@ export interface ConsoleEntryDependencies {
 
 export interface ConsoleEntry {
   readonly pages: readonly Page[];
-  /** Returns undefined if the visit is not a support visit. */
+  /** Returns the visitor; undefined if the visit is not a support visit. */
   visitorOf(
     visit: Pick<Visit, 'headers' | 'address' | 'now'>,
   ): Promise<{ credential: Credential } | PageAnswer | undefined>;
@@ -35,7 +34,7 @@ export function createConsoleEntry({
 }: ConsoleEntryDependencies): ConsoleEntry {
   const cookies = (): Cookies => cookiesNamed('purser_support', baseUrl());
 
-  /** Throws if the session does not exist, or may not be used now. */
+  /** Returns the credential of a support session. Throws if the session does not exist or cannot be used now. */
   async function requireSession(
     token: string,
     { address, now }: Pick<Visit, 'address' | 'now'>,
@@ -91,8 +90,7 @@ export function createConsoleEntry({
         if (!(error instanceof ApiError)) {
           throw error;
         }
-        // The support session cannot be used: the cookie is cleared, so that the next visit uses the operator's own
-        // session again.
+        // The support session cannot be used. The cookie is cleared, so that the next visit uses the operator's own session.
         return refusedAnswer(visit, error.status === 410 ? 401 : error.status, error.message, {
           'set-cookie': cookies().clear(),
         });

@@ -1,6 +1,6 @@
 /**
- * Life cycle of a support grant: created by an operator, approved by the org if it requires approval, used through
- * sessions, ended. The access of a grant never changes: more access requires a new grant.
+ * Life cycle of a support grant: an operator creates it, the org approves it if it requires approval, it is used through sessions,
+ * and it ends. The access of a grant never changes; more access requires a new grant.
  */
 import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import type { EventType } from '../../../contract/events.ts';
@@ -35,7 +35,7 @@ import {
 
 const hourMs = 3_600_000;
 const sessionsPerGrantMax = 100;
-/** Middle part of tokens, in the place of the environment in keys. */
+/** The middle part of tokens, where keys have the environment. */
 export const tokenEnvironment = 'support';
 
 /** The actor of an action, its time, and the address and trace id of its request. */
@@ -144,10 +144,7 @@ export async function decideGrant(
   return { before, after };
 }
 
-/**
- * Revokes a grant, for an operator (`orgId` null) or the org. Revoking a revoked or denied grant has no effect,
- * so it can be repeated.
- */
+/** Revokes a grant, for an operator (`orgId` null) or the org. Has no effect on a revoked or denied grant, so it can be repeated. */
 export async function revokeGrant(
   tx: Transaction,
   ids: Ids,
@@ -269,7 +266,7 @@ export function grantChange(
   return changeOf('support_grant', after, views, event);
 }
 
-/** Returns whether the org admits operators without approval: only then may they enter without a grant. */
+/** Returns true if the org admits operators without approval. Only then may they enter without a grant. */
 export async function admitsWithoutApproval(tx: Queryable, orgId: string): Promise<boolean> {
   const { allowed, approval_required } = await findSettings(tx, orgId);
   return allowed && !approval_required;

@@ -1,7 +1,7 @@
 /**
- * Requests of support sessions. The session is read on each request, so that a revocation takes effect with the next
- * request in every process. Each request is recorded in the org's audit log and its log of support access before it is
- * served; if that fails, it is not served.
+ * Requests of support sessions. The session is read on each request, so that a revocation takes effect with the next request in
+ * every process. Each request is recorded in the org's audit log and in its log of support access before it is served. If that
+ * fails, it is not served.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -26,9 +26,9 @@ export interface ImpersonationDependencies extends Appending {
 }
 
 export interface Impersonation {
-  /** `address` is that of the client. */
+  /** Finds the credential of a token. `address` is that of the client. */
   find(token: string, address: string): Promise<Credential | undefined>;
-  /** Records a request; throws 503 if the record cannot be written. */
+  /** Records a request. Throws 503 if the record cannot be written. */
   record(request: ImpersonatedRequest): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ const pathLengthMax = 500;
 /** Audit action for a request that matches no route. */
 const unmatchedAction = 'support.unmatched_route';
 
-/** Cuts at segment boundaries: erasure would not recognize a truncated name. */
+/** Shortens a path at segment boundaries, because an erasure would not recognize a truncated name. */
 function shortened(path: string): string {
   const isCutWithin = path.length > pathLengthMax && !/[/?&=]/.test(path.charAt(pathLengthMax));
   const start = path.slice(0, pathLengthMax);
@@ -101,7 +101,7 @@ export function createImpersonation(deps: ImpersonationDependencies): Impersonat
       return (
         session && {
           keyId: session.id,
-          // The scopes restrict the session further; operations that require an owner are not allowed.
+          // The scopes restrict the session further. Operations that require an owner are not allowed.
           role: 'admin',
           scopes: new Set(session.scope),
           notBefore: null,

@@ -36,7 +36,7 @@ export const { insert: insertGrant } = tableOf<GrantRow>()('support_grants', {
   key: ['org_id', 'id'],
 });
 
-/** `orgId` is null for an operator, who finds grants of any org by their id. */
+/** Finds a grant. `orgId` is null for operators, who find grants of any org by id. */
 export async function findGrant(
   db: Queryable,
   orgId: string | null,
@@ -68,7 +68,7 @@ export async function updateFate(tx: Queryable, grant: GrantRow): Promise<void> 
   );
 }
 
-/** Locks and returns the grants that can still be used or approved. */
+/** Locks and returns the grants that can still be approved or used. */
 export async function lockOpenGrants(tx: Queryable, orgId: string, now: Date): Promise<GrantRow[]> {
   return tx.query<GrantRow>(
     `SELECT ${grantColumns} FROM support_grants
@@ -88,7 +88,7 @@ export async function listGrants(db: Queryable, query: GrantFilters, now: Date):
   });
 }
 
-/** Uses the same order of precedence as `grantStatus`. */
+/** Returns conditions with the same precedence as `grantStatus`. */
 function statusConditions(status: GrantStatus | undefined, now: Date): Condition[] {
   const lasting: Condition = [
     'revoked_at IS NULL AND approved IS DISTINCT FROM false AND expires_at > ?',
@@ -140,11 +140,11 @@ export interface FoundSupportSession extends CredentialOrgRow {
   readonly scope: readonly string[];
   readonly reason: string;
   readonly expires_at: Date;
-  /** True if the grant was revoked or denied, the key that opened the session has ended, or the org forbids access. */
+  /** True if the grant was revoked or denied, the key that opened the session has ended, or the org forbids support access. */
   readonly revoked: boolean;
 }
 
-/** Searches all tenants: the digest determines the tenant of the session. */
+/** Searches all tenants, because the digest determines the tenant. */
 export async function findSession(
   db: Queryable,
   digest: string,
@@ -229,10 +229,7 @@ export async function deleteOldAccess(tx: Queryable, { orgId, before, limit }: O
   return gone.length;
 }
 
-/**
- * Deletes old grants and their sessions. A grant that is still valid at `before` is kept, because it may have been used
- * later.
- */
+/** Deletes old grants and their sessions. A grant that was valid at `before` is kept, because it may have been used later. */
 export async function deleteOldGrants(tx: Queryable, { orgId, before, limit }: Old): Promise<number> {
   const old = await tx.query<{ id: string }>(
     `SELECT id FROM support_grants WHERE org_id = $1 AND created_at < $2 AND expires_at < $2
@@ -245,7 +242,7 @@ export async function deleteOldGrants(tx: Queryable, { orgId, before, limit }: O
   return ids.length;
 }
 
-/** Callers that decide by the settings must lock the org first, as updates of the settings do. */
+/** Returns the settings. Callers that decide by them must lock the org first, as updates of the settings do. */
 export async function findSettings(db: Queryable, orgId: string): Promise<SettingsView> {
   const [row] = await db.query<SettingsView>(
     'SELECT allowed, approval_required FROM support_settings WHERE org_id = $1',

@@ -4,8 +4,8 @@ import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, reason, timestamp } from '../../../platform/http/routes/schemas.ts';
 
 /**
- * With these scopes an operator could gain permanent access, approve its own grants, receive events or the content of calls after
- * the grant has ended, or spend the organization's money at its providers.
+ * Scopes that support sessions never get. With them, an operator could gain permanent access, approve its own grants, receive
+ * events or call content after the grant has ended, or spend the organization's money at its providers.
  */
 const neverGranted: readonly KeyScope[] = [
   'keys:write',

@@ -1,4 +1,4 @@
-/** Approvals: requested by a denied run, decided by another key, then used up or expired. */
+/** Approvals: a denied run requests one, another key decides, then it is used up or expires. */
 import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import type { EventType } from '../../../contract/events.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
@@ -11,7 +11,7 @@ import { type ApprovalRow, lockApproval, updateDecision } from './queries.ts';
 import type { ApprovalView, Approve } from './schema.ts';
 
 const dayMs = 86_400_000;
-/** Lifetime of a pending approval; long enough for an approver to be away for a weekend. */
+/** Lifetime of a pending approval. It is long enough for an approver to be away for a weekend. */
 export const pendingMs = 7 * dayMs;
 /** Lifetime of an approved approval without `until`. */
 const unusedMs = 30 * dayMs;
@@ -41,7 +41,7 @@ export function viewApproval(row: ApprovalRow): ApprovalView {
   };
 }
 
-/** The change of an approval for the audit log and for events. */
+/** Returns the change of an approval for the audit log and for events. */
 export function approvalChange(
   { before, after }: Partial<Decided> & Pick<Decided, 'after'>,
   event: EventType,
@@ -129,8 +129,8 @@ async function lockPending(tx: Transaction, { caller, now, approvalId }: Decisio
 }
 
 /**
- * Returns whether a key or member would decide on a request of its own: the requester has the same holder, or is the member, or
- * a key of the member, who created the deciding key. A member may decide on requests of a service key that the member created.
+ * Returns true if a key or member would decide on its own request: the requester has the same holder, is the member that created
+ * the deciding key, or is a key of that member. A member may decide on requests of a service key that the member created.
  */
 async function isOwnRequest(
   tx: Transaction,

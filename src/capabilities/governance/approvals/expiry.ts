@@ -1,4 +1,4 @@
-/** Ends approvals that have expired or whose rule was changed. */
+/** Ends approvals that have expired, or whose rule has changed. */
 
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -44,8 +44,8 @@ export function approvalExpiry({ db, ids, heads, clock }: ExpiryDependencies): J
 }
 
 /**
- * Runs in the transaction that changes the rule, because approvals are only valid for the version they were requested
- * for.
+ * Ends the approvals of a rule. Runs in the transaction that changes the rule, because an approval is only valid for the version
+ * for which it was requested.
  */
 export async function endApprovalsOfRule(
   tx: Transaction,

@@ -1,6 +1,6 @@
 /**
- * Use of approvals by the ledger: they are locked, checked and counted in the transaction that admits a run. So an
- * approval for one use admits one run, even with concurrent runs, and a run that a later check denies has not used it.
+ * Use of approvals by the ledger. They are locked, checked and counted in the transaction that admits a run. So an approval for one
+ * use admits one run, even with concurrent runs, and a run that a later check denies does not use it up.
  */
 import type { Permits } from '../../../ledger/postings/read-existing-records.ts';
 import { type Appending, recordChange } from '../../compliance/audit/index.ts';

@@ -9,7 +9,7 @@ export interface ApprovalSubject {
   readonly ruleId: string;
   readonly keyId: string;
   readonly model: string;
-  /** Empty for runs without an action. */
+  /** Action of the run; empty if it has none. */
   readonly action: string;
 }
 
@@ -77,7 +77,7 @@ export async function selectApproved(
   );
 }
 
-/** Returns undefined if a concurrent request has created the same approval. */
+/** Inserts an approval. Returns undefined if a concurrent request has created the same one. */
 export async function insertPending(tx: Transaction, row: ApprovalRow): Promise<ApprovalRow | undefined> {
   const [inserted] = await tx.query<ApprovalRow>(
     `INSERT INTO approvals (${columns}) VALUES (${approvals.placeholders}) ON CONFLICT DO NOTHING RETURNING ${columns}`,
@@ -139,7 +139,7 @@ export async function endOne(
   return endLive(tx, [row], at, because);
 }
 
-/** Ends all approvals of a rule, of any version. */
+/** Ends all approvals of a rule, for all its versions. */
 export async function endOfRule(tx: Transaction, orgId: string, ruleId: string, at: Date): Promise<Ended[]> {
   const found = await tx.query<ApprovalRow>(
     `SELECT ${columns} FROM approvals WHERE org_id = $1 AND rule_id = $2 AND ${live} ORDER BY id FOR UPDATE`,
@@ -148,7 +148,7 @@ export async function endOfRule(tx: Transaction, orgId: string, ruleId: string, 
   return endLive(tx, found, at, 'rule_changed');
 }
 
-/** Returns the orgs of the approvals that expired first. */
+/** Returns the orgs with expired approvals, longest expired first. */
 export async function findOrgsWithOverdue(db: Queryable, at: Date, limit: number): Promise<string[]> {
   const rows = await db.query<{ org_id: string }>(
     `SELECT DISTINCT org_id FROM (
@@ -158,7 +158,7 @@ export async function findOrgsWithOverdue(db: Queryable, at: Date, limit: number
   return rows.map(({ org_id }) => org_id);
 }
 
-/** Ends expired approvals of these orgs. Rows locked by a concurrent decision are skipped until the next run. */
+/** Ends expired approvals of these orgs. Rows that a concurrent decision has locked are skipped until the next run. */
 export async function endOverdue(
   tx: Transaction,
   orgIds: readonly string[],
@@ -199,7 +199,7 @@ export interface Usable {
   readonly uses_left: bigint | null;
 }
 
-/** Locks the rows, so that uses are counted by one transaction at a time. */
+/** Locks the approvals, so that one transaction at a time counts their uses. */
 export async function lockUsable(
   tx: Transaction,
   orgId: string,

@@ -20,14 +20,14 @@ export interface ApprovalRequest extends ApprovalSubject {
 
 export interface LiveApproval {
   readonly id: string;
-  /** True if it was usable when it was read. The posting checks again. */
+  /** True if the approval was usable when it was read. The posting checks again. */
   readonly approved: boolean;
 }
 
 export interface Approvals {
   /** Returns the pending or approved approval, or creates a pending one. */
   request(request: ApprovalRequest, now: Date): Promise<LiveApproval>;
-  /** Returns for each request whether a usable approval exists. Creates none. */
+  /** Returns for each request whether a usable approval exists. Does not create any. */
   findApproved(orgId: string, requests: readonly ApprovalRequest[], now: Date): Promise<boolean[]>;
 }
 
@@ -80,7 +80,7 @@ export function createApprovals({ db, ids, heads }: Appending & { readonly db: D
           existing !== undefined && isValid(existing, request, now)
             ? existing
             : await db.transaction((tx) => findOrCreate(tx, request, now));
-        // `live` is undefined if a concurrent request was faster; its approval is found in the next iteration.
+        // `live` is undefined if a concurrent request was faster. The next iteration then finds its approval.
         if (live !== undefined) {
           return { id: live.id, approved: live.state === 'approved' };
         }
@@ -90,8 +90,8 @@ export function createApprovals({ db, ids, heads }: Appending & { readonly db: D
 }
 
 /**
- * An approval of an older rule version has ended. An approval of a newer version is valid: this process has not loaded
- * that version yet.
+ * Returns true if an approval applies. One for an older rule version has ended. One for a newer version is valid, because this
+ * process has not loaded that version yet.
  */
 function isValid(row: ApprovalRow, { ruleVersion }: ApprovalRequest, now: Date): boolean {
   return row.expires_at > now && row.rule_version >= ruleVersion;

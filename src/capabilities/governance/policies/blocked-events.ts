@@ -1,6 +1,6 @@
 /**
- * Emits `policy.blocked` events: at most one a minute per rule and key in each process. Enqueuing only touches memory;
- * the event is written in the background.
+ * Emits `policy.blocked` events, at most one per minute, rule and key in each process. Enqueuing only touches memory; the event is
+ * written in the background.
  */
 import type { EventType } from '../../../contract/events.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -39,7 +39,7 @@ export interface BlockedEventDependencies {
 }
 
 export function createBlockedEvents({ db, ids, clock }: BlockedEventDependencies): BlockedEvents {
-  /** Time of the last event of each rule and key. Cleared when it is full, so an event may then repeat earlier. */
+  /** Time of the last event of each rule and key. Cleared when it is full, after which an event may repeat early. */
   const lastEventMs = new Map<string, number>();
   let queue: (BlockedRequest & { readonly at: Date })[] = [];
   const places = new FairShare({ capacity: queuedMax });

@@ -1,6 +1,4 @@
-/**
- * Explains which rules are evaluated for a request and which of them decides. Requests no approvals, sends no events.
- */
+/** Explains which rules are evaluated for a request and which one decides. Requests no approvals and emits no events. */
 import { attemptedOf, evaluateRule, type RuleOutcome } from '../../../kernel/policy.ts';
 import { expressionInputOf, type PolicyInput } from './expression-input.ts';
 import { type CompiledRule, compileRules, type SwitchedRule } from './rules.ts';

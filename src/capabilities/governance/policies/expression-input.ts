@@ -10,7 +10,7 @@ import {
 import { localTime } from '../../../kernel/local-time.ts';
 import { nanosPerUsd } from '../../../kernel/money.ts';
 
-/** A request as the rules evaluate it. */
+/** A request in the form in which rules evaluate it. */
 export interface PolicyInput extends Labels {
   readonly model: string;
   readonly key_id: string;
@@ -30,7 +30,10 @@ const policyLabels = labelDimensions.filter(
   (name): name is PolicyLabel => runDimensions[name].expression !== null,
 );
 
-/** Builds an attempt from an object that may have these labels; other labels are ignored. Written out, because it runs for every call. */
+/**
+ * Builds an attempt from an object that may have these labels; other labels are ignored. Fields are listed one by one for speed,
+ * because this runs for every call.
+ */
 export function attemptFrom(labels: Partial<Labels>, rest: Omit<PolicyInput, keyof Labels>): PolicyInput {
   return {
     provider: labels.provider ?? null,
@@ -66,9 +69,9 @@ export type ExpressionContext = Readonly<Record<keyof typeof variables, unknown>
 
 export interface ExpressionInput {
   readonly context: ExpressionContext;
-  /** False if the metadata is too large to be evaluated. */
+  /** False if the metadata is too large to evaluate. */
   readonly metadataFits: boolean;
-  /** Time since this input was built, by a monotonic clock. */
+  /** Returns the time since this input was built, by a monotonic clock. */
   readonly elapsedMs: () => number;
 }
 
@@ -96,7 +99,7 @@ export function expressionInputOf(attempt: PolicyInput, timezone: string): Expre
       project: attempt.project ?? '',
       key_id: attempt.key_id,
       role: attempt.role,
-      // A double is exact enough to compare with a threshold; it is never used to sum amounts.
+      // A double is exact enough to compare with a threshold. It is never used to sum amounts.
       cost_usd: Number(attempt.costNanos) / Number(nanosPerUsd),
       input_tokens: attempt.inputTokens,
       output_tokens: attempt.outputTokens,

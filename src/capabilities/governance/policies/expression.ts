@@ -1,7 +1,7 @@
 /**
- * CEL expressions of rules: parsed and type-checked when a rule is saved, compiled once, and then evaluated for every
- * run. Failures that a caller can cause at run time (a missing key, a division by zero) are returned as a value, and
- * the run is not admitted.
+ * CEL expressions of rules. They are parsed and type-checked when a rule is saved, compiled once, and then evaluated for every run.
+ * Failures that a caller can cause at run time (a missing key, a division by zero) are returned as a value, and the run is not
+ * admitted.
  */
 import { Environment, ParseError, type ParseResult } from '@marcbachmann/cel-js';
 import type { ConditionResult } from '../../../kernel/policy.ts';
@@ -17,9 +17,9 @@ const limits = {
   maxCallArguments: 4,
 };
 
-/** Time after which the remaining expensive rules of a run fail, in case steps take far longer than expected. */
+/** Time after which further expensive rules of a run fail, in case steps take far longer than expected. */
 const evaluationMsMax = 250;
-/** Expressions up to this cost do not read the clock, because that would cost more than it could save. */
+/** Maximum cost of expressions that do not check the time, because the check would cost more than it could save. */
 const unwatchedCostMax = 1_000;
 
 export interface Compiled {
@@ -28,7 +28,7 @@ export interface Compiled {
   evaluate(input: ExpressionInput): ConditionResult;
 }
 
-/** Patterns of the expression being evaluated, by source. Evaluation is synchronous, so there is only one at a time. */
+/** Patterns of the current expression by source. Evaluation is synchronous, so there is only one at a time. */
 let patternsInUse: ReadonlyMap<string, LinearPattern> = new Map();
 
 const environment = (() => {

@@ -1,11 +1,11 @@
 /**
- * Regular expressions of users, on an engine whose time is linear in the length of the text. The time per character
- * grows with the size of the compiled pattern, so that is bounded too.
+ * Regular expressions of users, on an engine whose time is linear in the length of the text. The time per character grows with the
+ * size of the compiled pattern, so that is bounded too.
  */
 import { RE2JS } from 're2js';
 
 export const programSizeMax = 200;
-/** Maximum length of a matched text; a longer text is an error. */
+/** Maximum length of a matched text. A longer text is an error. */
 export const matchedTextMax = 500;
 
 export interface LinearPattern {
@@ -13,7 +13,7 @@ export interface LinearPattern {
   isIn(text: string): boolean;
 }
 
-/** Returns an error message if the pattern is invalid or too large. */
+/** Compiles a pattern. Returns an error message if it is invalid or too large. */
 export function linearPattern(source: string): LinearPattern | string {
   let compiled: RE2JS;
   try {

@@ -1,4 +1,4 @@
-/** Creates, changes and deletes rules. Each change creates a version and ends the approvals of the rule. */
+/** Creates, changes and deletes rules. Each change creates a version and ends the rule's approvals. */
 
 import { apiError, found, invalidFields } from '../../../contract/api-error.ts';
 import type { FieldError } from '../../../contract/errors.ts';
@@ -21,7 +21,7 @@ import {
 import { ruleOf } from './rules.ts';
 import { type CreatePolicy, type PatchPolicy, type PolicyView, rulesPerOrgMax } from './schema.ts';
 
-/** Maximum number of worst-case steps of all rules of an org together, for one run. */
+/** Maximum number of worst-case steps for one run, over all rules of an org. */
 const costPerOrgMax = 200_000;
 
 export function viewPolicy(row: PolicyRow): PolicyView {
@@ -124,7 +124,7 @@ async function keepVersion(tx: Transaction, row: PolicyRow, caller: Caller): Pro
   await policiesChanged.notify(tx, row.org_id);
 }
 
-/** Serializes changes, because the number and the total cost of the rules are bounded. */
+/** Locks the rules of an org. Changes are serialized, because the number and the total cost of the rules are bounded. */
 async function lockRules(tx: Transaction, orgId: string): Promise<PolicyRow[]> {
   await lockOrg(tx, orgId);
   return selectPolicies(tx, orgId);

@@ -7,7 +7,7 @@ import { type CompiledRule, compileRules } from './rules.ts';
 const cachedOrgsMax = 10_000;
 
 export interface PolicyCache {
-  /** Returns the rules in the order of evaluation; a promise only if they must be loaded first. */
+  /** Returns the rules in evaluation order. Returns a promise only if they must be loaded. */
   rulesOf(orgId: string): readonly CompiledRule[] | Promise<readonly CompiledRule[]>;
   /** Returns true if the org has enabled rules. */
   hasPolicies(orgId: string): boolean | Promise<boolean>;

@@ -1,6 +1,6 @@
 /**
- * Checks runs against the org's rules on models and actions, after the rate limits and before the ledger. The rate
- * limits that a denied run has used are given back. For orgs without rules the check only reads caches.
+ * Checks runs against the org's rules on models and actions, after the rate limits and before the ledger. A denied run gets its
+ * debits from rate limits back. For orgs without rules, the check only reads caches.
  */
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { attemptedOf, type RuleVerdict, verdictOf } from '../../../kernel/policy.ts';
@@ -24,20 +24,18 @@ export interface PolicyCheckDependencies {
 export interface PolicyCheckRequest {
   readonly orgId: string;
   readonly now: Date;
-  /** Undefined entries are not checked, because they are not new admissions. */
+  /** The attempts. Undefined entries are not checked, because they are not new admissions. */
   readonly attempts: readonly (PolicyInput | undefined)[];
-  /** If true, errors contain the index of the attempt. */
+  /** True if errors must contain the index of the attempt. */
   readonly bulk: boolean;
-  /**
-   * Returns true if the run already exists and so needs no admission. Called only if the verdict is not `allow`.
-   */
+  /** Returns true if the run already exists and needs no admission. Only called if the verdict is not `allow`. */
   isKnown(index: number): Promise<boolean>;
 }
 
 /** Ids of the approvals that attempts may use, by the index of the attempt. */
 export type PermitIds = ReadonlyMap<number, string>;
 
-/** The result of a preview: the rule that denies an attempt, unless it is approved. */
+/** The rule that denies an attempt in a preview, unless the attempt is approved. */
 export interface PolicyDenial {
   readonly code: 'policy_blocked' | 'policy_approval_required' | 'policy_expression_error';
   readonly ruleId: string;
@@ -57,8 +55,8 @@ export interface PolicyCheck {
   /** Throws the error of the first attempt that is not allowed. */
   check(request: PolicyCheckRequest): Promise<PermitIds>;
   /**
-   * Returns the denial of each attempt, undefined if the rules allow it; an empty array if no rules are enabled.
-   * Requests no approvals and sends no events.
+   * Returns the denial of each attempt; undefined if the rules allow it. Returns an empty array if no rules are enabled. Requests
+   * no approvals and emits no events.
    */
   preview(orgId: string, attempts: readonly PolicyInput[], now: Date): Promise<(PolicyDenial | undefined)[]>;
   /** Returns the error of an attempt whose approval was used up or withdrawn before the attempt could use it. */
@@ -105,7 +103,7 @@ export function createPolicyCheck(deps: PolicyCheckDependencies): PolicyCheck {
     return apiErrorWithDetails('policy_blocked', { reason, attempted, rule_id: rule.id });
   }
 
-  /** Returns the id of an approval that may be used, or the error with the id of the approval to wait for. */
+  /** Returns the id of a usable approval, or the error with the id of the approval to wait for. */
   async function requestApproval(
     { orgId, now }: PolicyCheckRequest,
     rule: CompiledRule,
@@ -205,7 +203,7 @@ export function createPolicyCheck(deps: PolicyCheckDependencies): PolicyCheck {
       const verdict = judge(rules, attempt, timezone);
       const resolved =
         verdict.kind === 'allow' ? undefined : await resolveVerdict(request, verdict, attempt, true);
-      // If the rules have just changed, a retry is checked against the new rules.
+      // If the rules have just changed, the caller must retry, which checks the new rules.
       const error = resolved instanceof ApiError ? resolved : apiError('service_unavailable');
       return request.bulk ? withRunIndex(error, index) : error;
     },

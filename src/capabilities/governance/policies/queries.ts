@@ -14,7 +14,7 @@ export const policiesChanged = changeChannel('policies');
 
 export interface PolicyRow extends SwitchedRule {
   readonly org_id: string;
-  /** Whom to ask about the rule. */
+  /** Person or team to ask about the rule. */
   readonly owner: string | null;
   readonly created_at: Date;
   readonly updated_at: Date;
@@ -41,7 +41,7 @@ export async function findPoliciesEvenDeleted(
   ]);
 }
 
-/** Returns all rules that are not deleted, the oldest first. */
+/** Returns all rules that are not deleted, oldest first. */
 export async function selectPolicies(db: Queryable, orgId: string): Promise<PolicyRow[]> {
   return db.query<PolicyRow>(
     `SELECT ${columns} FROM policies WHERE org_id = $1 AND deleted_at IS NULL ORDER BY created_at, id`,
@@ -90,7 +90,7 @@ export async function insertVersion(
   );
 }
 
-/** Includes the versions of deleted rules. */
+/** Lists the versions of a rule, even of a deleted one. */
 export async function listVersions(
   db: Queryable,
   orgId: string,

@@ -41,7 +41,7 @@ export interface PolicyDependencies {
   readonly db: Database;
   readonly ids: Ids;
   timezoneOf(orgId: string): string | Promise<string>;
-  /** Returns the latest runs of an org, the newest first. */
+  /** Returns the latest runs of an org, newest first. */
   lastRuns(orgId: string, limit: number): Promise<SimulatedRun[]>;
 }
 
@@ -182,7 +182,7 @@ export function policyRoutes({ db, ids, timezoneOf, lastRuns }: PolicyDependenci
   ];
 }
 
-/** A dry run commits nothing except, for requests with an `Idempotency-Key`, its response. */
+/** Returns the result of a dry run. It commits nothing, except its response for an `Idempotency-Key`. */
 async function withStoredResponse<View>(
   db: Database,
   storeResponse: StoreResponse | undefined,
@@ -201,7 +201,7 @@ function viewVersion({ version, changed_at, changed_by, body }: VersionRow): Pol
     changed_at: changed_at.toISOString(),
     changed_by,
     deleted,
-    // Versions of 0.1.0 have no owner.
+    // Versions of release 0.1.0 have no owner.
     policy: { ...policy, owner: policy.owner ?? null },
   };
 }

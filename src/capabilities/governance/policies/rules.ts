@@ -1,4 +1,4 @@
-/** Compiles rules for the kernel: split patterns and compiled expressions. */
+/** Compiles rules for the kernel, with split patterns and compiled expressions. */
 import { type Effect, inOrder, patternOf, type Rule } from '../../../kernel/policy.ts';
 import { type Compiled, compileExpression, isSyntaxFault } from './expression.ts';
 import type { ExpressionInput } from './expression-input.ts';
@@ -25,7 +25,7 @@ export interface SwitchedRule extends RuleSource {
   readonly enabled: boolean;
 }
 
-/** Returns the rule of a request body, with defaults for fields that are left out. */
+/** Returns the rule in a request body, with defaults for missing fields. */
 export function ruleOf(body: CreatePolicy): Omit<SwitchedRule, 'id' | 'version'> {
   return {
     effect: body.effect,
@@ -38,7 +38,7 @@ export function ruleOf(body: CreatePolicy): Omit<SwitchedRule, 'id' | 'version'>
   };
 }
 
-/** Expects the oldest rule first, and returns the rules in the order of evaluation. */
+/** Compiles rules, which must be sorted oldest first. Returns them in evaluation order. */
 export function compileRules(sources: readonly RuleSource[]): CompiledRule[] {
   return inOrder<ExpressionInput, CompiledRule>(sources.map(compileRule));
 }
@@ -58,8 +58,8 @@ function compileRule(source: RuleSource): CompiledRule {
 }
 
 /**
- * A saved expression may have become invalid with a new release. It then fails at evaluation, so that no run for which
- * the rule is evaluated is admitted.
+ * Compiles a condition. A new release may make a saved expression invalid. It then fails when it is evaluated, so that no run that
+ * reaches the rule is admitted.
  */
 function conditionOf(expression: string): Compiled['evaluate'] {
   const compiled = compileExpression(expression);

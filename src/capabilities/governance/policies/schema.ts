@@ -91,7 +91,7 @@ export const CreatePolicy = closed({
 });
 export type CreatePolicy = Static<typeof CreatePolicy>;
 
-/** Null removes a condition. */
+/** Schema of a change. Null removes a condition. */
 export const PatchPolicy = partial({
   effect,
   models: Type.Unsafe<string[] | null>({ ...models, type: ['array', 'null'] }),

@@ -1,9 +1,8 @@
 /**
- * Checks the syntax tree of an expression before it is accepted: only functions known to be cheap, a bounded nesting of
- * comprehensions, regular expressions only on the linear engine, and a bound on the worst-case cost.
- *
- * The only loops of the language are comprehensions, so the worst case follows from the tree: each node is a step, and
- * the body of a comprehension runs once per item. A list is at most as long as its literal, or as metadata may be.
+ * Checks the syntax tree of an expression before it is accepted. It only allows cheap functions, limited nesting of comprehensions,
+ * regular expressions on the linear engine, and a bounded worst-case cost. The only loops of the language are comprehensions, so
+ * the worst case follows from the tree: each node is a step, and the body of a comprehension runs once per item. A list is at most
+ * as long as its literal, or as metadata may be.
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { metadataValuesMax } from './expression-input.ts';
@@ -14,7 +13,10 @@ export const comprehensionDepthMax = 2;
 export const expressionCostMax = 50_000;
 const costOfPatternStep = 20;
 
-/** Replaces `matches`, which the library implements with a backtracking engine that can be made to run for hours. */
+/**
+ * Name of the function that replaces `matches`. The library implements `matches` with a backtracking engine, which a pattern can
+ * keep busy for hours.
+ */
 export const linearMatches = 'linear_matches';
 
 const functions = new Set(['size', 'has', 'int', 'double', 'string', 'bool', 'dyn']);
@@ -34,7 +36,7 @@ const methods = new Set([
 const comprehensions = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
 
 export interface SyntaxFault {
-  /** Position of the first invalid character, counted from 0. */
+  /** Index of the first invalid character. */
   readonly position: number;
   readonly message: string;
 }
@@ -137,7 +139,7 @@ class Examination {
     return 1 + this.costOf(range, depth) + items * (1 + this.#costOfAll(body, depth + 1));
   }
 
-  /** Returns the maximum number of items. A computed list could have any length, so it is not allowed as a range. */
+  /** Returns the maximum number of items in a range. A computed list is rejected, because it could have any length. */
   #itemsIn(range: ASTNode): number {
     if (isField(range) || (range.op === 'list' && !hasAddition(range))) {
       return range.op === 'list' ? range.args.length : metadataValuesMax;

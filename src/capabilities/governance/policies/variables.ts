@@ -1,4 +1,4 @@
-/** The variables of expressions for readers: type, meaning, and an example that is a complete expression. */
+/** The variables of expressions for readers: type, meaning and an example that is a complete expression. */
 import { type Static, Type } from 'typebox';
 import { type PolicyDimension, policyDimensions, runDimensions } from '../../../contract/run-dimensions.ts';
 import { closed, page } from '../../../platform/http/routes/schemas.ts';

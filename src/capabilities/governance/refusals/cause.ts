@@ -1,4 +1,4 @@
-/** The limits, rules and detectors behind denials, as they are now: their names, and whom to ask. */
+/** The limits, rules and detectors behind denials: their current names, and whom to ask. */
 import { findLimitsEvenEnded } from '../../../ledger/limits/limits.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import { findPoliciesEvenDeleted } from '../policies/index.ts';
@@ -8,12 +8,12 @@ import type { RefusalView } from './schema.ts';
 type RefusalCause = RefusalView['cause'];
 type DeniedEntry = Pick<RefusalRow, 'limit_id' | 'details'>;
 
-/** Entries of 0.1.0 name a budget only in their details. */
+/** Returns the id of the denying limit. Entries of release 0.1.0 only have a budget in their details. */
 export function denyingLimitId({ limit_id, details }: DeniedEntry): string | null {
   return limit_id ?? textOf(details.budget_id);
 }
 
-/** Returns a function that finds the cause of each of these denials. */
+/** Returns a function that returns the cause of each of these denials. */
 export async function findCauses(
   db: Queryable,
   orgId: string,

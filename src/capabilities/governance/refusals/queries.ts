@@ -15,9 +15,9 @@ export interface RefusalRow {
   readonly workflow: string | null;
   readonly customer_id: string | null;
   readonly details: Record<string, unknown>;
-  /** Null: not denied by one limit, or an entry of 0.1.0. */
+  /** Id of the denying limit. Null if no single limit denied, or in entries of release 0.1.0. */
   readonly limit_id: string | null;
-  /** The first denied requests. Null in entries of 0.1.0. */
+  /** Trace ids of the first denied requests. Null in entries of release 0.1.0. */
   readonly trace_ids: readonly string[] | null;
   readonly count: bigint;
   readonly first_at: Date;
@@ -59,13 +59,13 @@ export async function insertRefusals(db: Queryable, rows: readonly RefusalRow[])
       rows.map((row) => row.first_at),
       rows.map((row) => row.last_at),
       rows.map((row) => row.limit_id),
-      // As JSON: an array of arrays must be rectangular.
+      // Encoded as JSON, because an array of arrays must be rectangular.
       rows.map((row) => JSON.stringify(row.trace_ids)),
     ],
   );
 }
 
-/** Deletes all but the latest entries of each org. The orgs are of one group. */
+/** Deletes all but the latest entries of each org. All orgs must belong to one group. */
 export async function deleteBeyond(db: Queryable, orgIds: readonly string[], kept: number): Promise<void> {
   await db.query(
     `DELETE FROM refusals USING unnest($1::text[]) AS org (id)
@@ -92,7 +92,7 @@ export function listRefusals(
       ['action = ?', query.action],
       ['workflow = ?', query.workflow],
       ['customer_id = ?', query.customer_id],
-      // Entries of 0.1.0 name a budget only in their details.
+      // Entries of release 0.1.0 only have a budget in their details.
       [`coalesce(limit_id, details ->> 'budget_id') = ?`, query.limit_id],
       [`details ->> 'rule_id' = ?`, query.rule_id],
       ['? = ANY(trace_ids)', query.trace_id?.toLowerCase()],
@@ -105,7 +105,7 @@ export function listRefusals(
   });
 }
 
-/** Returns the denied requests of a time range by error code, the most frequent first. */
+/** Returns the denied requests of a time range by error code, most frequent first. */
 export async function sumRefusals(
   db: Queryable,
   orgId: string,

@@ -35,15 +35,15 @@ const writeEveryMs = 1_000;
 const entriesPerOrgMax = 200;
 const entriesMax = 10_000;
 const keptPerOrg = 1_000;
-/** All entries together; beyond it an entry keeps only its first trace id. */
+/** Maximum number of trace ids in memory. Beyond it, an entry only keeps its first one. */
 const traceIdsQueuedMax = 100_000;
 const recorded: ReadonlySet<string> = new Set(recordedCodes);
 
 export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusals {
-  /** Queued entries by org, then by count key. */
+  /** Queued entries by org and count key. */
   let queued = new Map<string, Map<string, MutableRow>>();
   /**
-   * Entries that are being written, or whose write failed. They no longer change: if they were written although the answer was
+   * Entries that are being written, or whose write failed. They no longer change. If they were written although the response was
    * lost, their ids prevent duplicates.
    */
   let taken: readonly MutableRow[] = [];
@@ -74,7 +74,7 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
     }
   }
 
-  /** Writes the entries of the last attempt if that failed, then those that were queued since. */
+  /** Writes the entries of a failed attempt first, then those queued since. */
   async function write(): Promise<void> {
     if (taken.length > 0) {
       await writeTaken();
@@ -156,7 +156,7 @@ function withoutContent({ sample: _content, ...details }: Fields): Record<string
   return details;
 }
 
-/** Identifies denials that are counted together: the same request and the same cause. */
+/** Returns a key for denials that are counted together, because they have the same request and the same cause. */
 function countKey(row: MutableRow): string {
   const { budget_id, rule_id, detector, limit_kind, quota_kind, reason } = row.details;
   const cause = [budget_id, rule_id, detector, limit_kind, quota_kind, reason];

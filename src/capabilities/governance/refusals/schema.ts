@@ -12,7 +12,7 @@ export type RecordedCode = (typeof recordedCodes)[number];
 
 const text = nullable(Type.String());
 
-/** Maximum number of trace ids that an entry keeps. */
+/** Maximum number of trace ids in an entry. */
 export const traceIdsMax = 100;
 
 const cause = closed({

@@ -1,7 +1,7 @@
 /**
- * Chooses the model for a request. The input is collected first: prices, capabilities, results, policies, and a preview
- * of the limits, which counts nothing. The kernel chooses. If a hold is requested, it is taken for the best model; if a
- * limit denies it by then, the choice is repeated with that denial, so the next best model is tried.
+ * Chooses the model for a request. The input is collected first: prices, capabilities, eval results, policies, and a preview of the
+ * limits, which does not reserve anything. The kernel chooses. If a hold is requested, it is taken for the best model. If a limit
+ * denies it by then, the choice is repeated with that denial, so that the next best model is tried.
  */
 import { apiError } from '../../../contract/api-error.ts';
 import { formatUsd } from '../../../kernel/money.ts';
@@ -55,10 +55,7 @@ export interface DecisionDependencies extends OptionDependencies {
 
 const dayMs = 86_400_000;
 
-/**
- * Returns the response text. An `Idempotency-Key` is stored with the hold; without a hold, the response is stored on
- * its own.
- */
+/** Returns the text of the response. An `Idempotency-Key` is stored with the hold. Without a hold, the response is stored separately. */
 export async function decideRoute(
   deps: DecisionDependencies,
   call: RoutingCall,
@@ -137,7 +134,7 @@ async function choose(
   }
 }
 
-/** Previews the limits, without rate limits, for all models that no earlier filter rejects, in one call. */
+/** Previews the limits, except rate limits, for all models that passed the earlier filters, in one call. */
 async function previewLimits(
   { ledger, limitEvents }: DecisionDependencies,
   orgId: string,
@@ -163,7 +160,7 @@ async function previewLimits(
   }
 }
 
-/** Returns the response with the hold, or the denial of a rate limit or of a limit reached after the preview. */
+/** Returns the response with the hold, or the denial of a rate limit, or that of a limit that was reached after the preview. */
 async function takeHold(
   { ledger, orgLimits, rates, limitEvents }: DecisionDependencies,
   { caller, now, body }: RoutingCall,
@@ -215,7 +212,7 @@ async function takeHold(
   }
 }
 
-/** Orgs with strict residency only use models that are known to be served in their home region. */
+/** Returns the request for the kernel. Orgs with strict residency only use models that are known to be served in their home region. */
 async function requestOf(
   { residencyOf }: DecisionDependencies,
   { caller, now, body }: RoutingCall,
@@ -250,8 +247,8 @@ function weightsOf({ weights }: RoutingPolicyRow): Weights | null {
 }
 
 /**
- * Returns the checks of the org that a decision cannot make: it does not know the content of the run, its depth in the chain and,
- * without `chain_id`, its chain.
+ * Returns the checks of the org that a decision cannot make, because it does not know the run's content, its depth in the chain
+ * and, without `chain_id`, its chain.
  */
 async function notCheckedOf(
   { orgLimits }: DecisionDependencies,

@@ -1,4 +1,4 @@
-/** Eval results: the score of a model in a suite. The newest of each suite and model counts; the others are history. */
+/** Eval results: the score of a model in a suite. The newest result of each suite and model counts; older ones are history. */
 import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
@@ -16,7 +16,7 @@ import type { CreateEval, EvalView } from './schema.ts';
 import { millionthsOf, scoreOf } from './scores.ts';
 
 const resultsPerOrgMax = 50_000;
-/** Number of results kept per suite and model. */
+/** Maximum number of stored results per suite and model. */
 const resultsKept = 100;
 const futureToleranceMs = 5 * 60_000;
 

@@ -1,4 +1,4 @@
-/** Builds the error if no model remains, from the filter that rejected the last candidates. */
+/** Builds the error for a request without any remaining model, according to the filter that rejected the last candidates. */
 import { ApiError, apiError, invalidField } from '../../../contract/api-error.ts';
 import type { ExcludedCandidate, Routed } from '../../../kernel/routing.ts';
 import type { PolicyCheck } from '../policies/index.ts';
@@ -10,7 +10,7 @@ export interface LimitDenial {
   emitEvent(): void;
 }
 
-/** `limitDenials` contains the denials by model. */
+/** Returns the error. `limitDenials` has the denials by model. */
 export async function noModelError(
   { policies }: { readonly policies: PolicyCheck },
   call: RoutingCall,
@@ -19,7 +19,7 @@ export async function noModelError(
   limitDenials: ReadonlyMap<string, LimitDenial>,
 ): Promise<ApiError> {
   const last = rejected.filter(({ stage }) => stage === emptiedBy);
-  // The candidate that the objective prefers determines the error.
+  // The objective's preferred candidate determines the error.
   const [best] = last;
   const model = best?.candidate.model;
   switch (emptiedBy) {
@@ -61,7 +61,7 @@ export async function noModelError(
   }
 }
 
-/** Repeats the policy check with its effects: it emits events and requests an approval. */
+/** Repeats the policy check with its side effects: it emits events and requests an approval. */
 async function policyError(
   policies: PolicyCheck,
   { caller, now }: RoutingCall,

@@ -1,4 +1,4 @@
-/** Collects the models selected by an org's routing policy, each with the input of the choice except the limits. */
+/** Collects the models that an org's routing policy selects, with all input for the choice except the limits. */
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
 import { matchesPattern, patternOf } from '../../../kernel/policy.ts';
 import { costOf, worstCaseCost } from '../../../kernel/prices.ts';
@@ -34,10 +34,10 @@ export interface RouteOption {
   readonly candidate: Candidate;
   /** Undefined if the model has no price. */
   readonly price: ListedPrice | undefined;
-  /** The amounts that a run of the model would use of the org's limits. */
+  /** The amounts that a run of the model would use in the org's limits. */
   readonly preview: AdmissionPreview;
   readonly attempt: PolicyInput;
-  /** Undefined if policies allow the model, or, for a request without a hold, an approval does. */
+  /** The denial by policies. Undefined if they allow the model, or if an approval does for a request without a hold. */
   readonly policyDenial: PolicyDenial | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface Options {
   readonly fallbacks: readonly RouteOption[];
 }
 
-/** Maximum number of candidates: limits the work of a decision, because a wildcard may match all models. */
+/** Maximum number of candidates. It bounds the work of a decision, because a wildcard may match all models. */
 const candidatesMax = 500;
 
 export async function optionsOf(
@@ -59,7 +59,7 @@ export async function optionsOf(
   const { caller, now } = call;
   const orgId = caller.tenantId;
   const listed = await prices.list(orgId, now.getTime());
-  // The cost of a model that is charged by units alone does not follow from its tokens.
+  // Leaves out models that are charged by units alone, because their cost does not follow from tokens.
   const byToken = listed.filter((price) => !isBilledByUnitsOnly(price));
   const priced = new Map(byToken.map((price) => [price.model, price]));
   const capabilitiesByModel = await capabilitiesCache.all();
@@ -101,8 +101,8 @@ export async function optionsOf(
 }
 
 /**
- * Expands patterns to the models that they match; each model occurs once. A pattern that begins with `*` does not match models at hosts:
- * they are the same models at other prices.
+ * Returns the models that names and patterns match, each once. A pattern that begins with `*` does not match models at hosts,
+ * because these are the same models at other prices.
  */
 function namedBy(candidates: readonly string[], models: readonly ListedPrice[]): string[] {
   const names = new Set(candidates.filter((name) => !name.includes('*')));
@@ -124,7 +124,8 @@ function namedBy(candidates: readonly string[], models: readonly ListedPrice[]):
 }
 
 /**
- * An approval allows a run, but not a hold: the run of a hold is not checked again and so would not use the approval.
+ * Returns the option with its denial. An approval allows a run but not a hold: the run of a hold is not checked again, so it would
+ * not use up the approval.
  */
 function withDenial(
   option: RouteOption,

@@ -5,7 +5,7 @@ import { tableOf } from '../../../platform/db/table.ts';
 import { type PageOf, selectPage } from '../../../platform/http/routes/list.ts';
 import { type EvalFilters, evalSorts } from './schema.ts';
 
-/** Routing policies and eval results. */
+/** Notifies of changes of routing policies and eval results. */
 export const routingChanged = changeChannel('routing_changed');
 
 export interface EvalRow {
@@ -48,7 +48,7 @@ export async function deleteOldEvals(
   );
 }
 
-/** Returns undefined if there was none. */
+/** Deletes a result and returns it; undefined if there was none. */
 export async function deleteEval(
   tx: Transaction,
   orgId: string,
@@ -103,7 +103,7 @@ export interface RoutingPolicyRow {
   readonly min_samples: bigint;
   readonly max_age_days: bigint;
   readonly objective: Objective;
-  /** Weights of cost, latency and quality. */
+  /** Weights of cost, latency and quality, in this order. */
   readonly weights: readonly bigint[] | null;
   readonly created_at: Date;
   readonly updated_at: Date;
@@ -122,6 +122,6 @@ export async function findRoutingPolicy(
   lock: 'lock' | 'read' = 'read',
 ): Promise<RoutingPolicyRow | undefined> {
   const row = await (lock === 'lock' ? policies.lock : policies.find)(db, orgId);
-  // Drivers do not convert numbers inside arrays.
+  // Converted, because drivers do not convert numbers inside arrays.
   return row && { ...row, weights: row.weights?.map(BigInt) ?? null };
 }

@@ -1,4 +1,4 @@
-/** Cache of each org's routing policy and the eval results that count for it. */
+/** Cache of each org's routing policy and its relevant eval results. */
 import type { Evaluated } from '../../../kernel/routing.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -7,7 +7,7 @@ import { findRoutingPolicy, newestEvals, type RoutingPolicyRow, routingChanged }
 const cachedOrgsMax = 2_000;
 
 export interface OrgRouting {
-  /** Undefined if the org has no routing policy. */
+  /** The routing policy; undefined if the org has none. */
   readonly policy: RoutingPolicyRow | undefined;
   /** Eval results by model. */
   readonly evaluated: ReadonlyMap<string, Evaluated>;

@@ -1,4 +1,4 @@
-/** The routing policy. An org has at most one. */
+/** The routing policy, of which an org has at most one. */
 import { found, invalidField } from '../../../contract/api-error.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
@@ -39,7 +39,7 @@ export interface RoutingPolicyChange {
   readonly after: RoutingPolicyRow;
 }
 
-/** Replaces the policy: fields that are left out are reset to their defaults. */
+/** Replaces the policy. Fields that are left out are reset to their defaults. */
 export async function putRoutingPolicy(
   tx: Transaction,
   orgId: string,
@@ -87,7 +87,7 @@ function weightsOf({ weights }: PutRoutingPolicy): bigint[] | null {
   return [cost, latency, quality].map(BigInt);
 }
 
-/** Rejects wildcards: fallbacks are used in order, and the matches of a pattern have no order. */
+/** Rejects wildcards: fallbacks are used in order, and matches of a pattern have no order. */
 function checkFallbacks(fallbacks: readonly string[]): void {
   const wild = fallbacks.findIndex((name) => name.includes('*'));
   if (wild !== -1) {

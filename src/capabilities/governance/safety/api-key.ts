@@ -1,6 +1,6 @@
 /**
- * Finds keys of well-known services by their prefix and alphabet. Text of that form that is not a key (a placeholder, a
- * CSS class, an example from a manual) is not random, and is ignored.
+ * Finds keys of well-known services by prefix and alphabet. Text of this form that is not random is ignored, because it is not a
+ * key but a placeholder, a CSS class or an example from a manual.
  */
 import { scan, type TextMatch } from './scanning.ts';
 
@@ -54,15 +54,15 @@ export function findApiKeys(content: string): Generator<TextMatch | null> {
   return scan(pattern, content, looksRandom);
 }
 
-/** Minimum number of different characters; for a short secret, half of its length is enough. */
+/** Minimum number of different characters. For a short secret, half of its length is enough. */
 const distinctMin = 10;
 
 function looksRandom(text: string): boolean {
   const secret = text.slice(Math.max(text.search(/[_.=:-](?!secret|access|key)/) + 1, 4));
   return (
     new Set(secret).size >= Math.min(distinctMin, secret.length / 2) &&
-    // A secret of letters only is a word, unless the format allows keys without digits. A long run of one character is
-    // a placeholder.
+    // A secret of only letters counts as a word, unless the format allows keys without digits. A long run of one character is a
+    // placeholder.
     (/\d/.test(secret) || text.startsWith('hf_') || text.startsWith('A')) &&
     !/(.)\1{4}|example|placeholder|your[-_]?|changeme|redacted|dummy|12345678|abcdefgh/i.test(text)
   );

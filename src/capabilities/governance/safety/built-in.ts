@@ -14,7 +14,7 @@ export interface BuiltIn {
   readonly find: Finder;
 }
 
-/** In the order of evaluation within an action; detectors of content that is never meant to be sent come first. */
+/** In evaluation order for the same action. Detectors of content that is never sent on purpose come first. */
 export const builtIns: readonly BuiltIn[] = [
   {
     id: 'private_key',

@@ -1,7 +1,4 @@
-/**
- * Finds payment card numbers: in the range and length of a network, grouped as printed or not at all, with a valid
- * check digit.
- */
+/** Finds payment card numbers: in the range and length of a network, grouped as printed or not at all, with a valid check digit. */
 import { scan, type TextMatch } from './scanning.ts';
 
 /** Groups of 4-4-4-4 (optionally -3), 4-6-5 or 4-6-4, or no groups. */

@@ -19,19 +19,17 @@ import { checkWords } from './word-list.ts';
 export const detectorsChanged = changeChannel('safety');
 
 export const ownDetectorsMax = 50;
-/** Lower than `ownDetectorsMax`, because a pattern costs far more than a list of words. */
+/** Maximum number of custom patterns. It is lower than `ownDetectorsMax`, because a pattern costs far more than a list of words. */
 export const ownPatternsMax = 20;
 
-/** A built-in detector that was never changed has no row and is disabled. */
+/** A built-in detector that was never changed. It has no row and is disabled. */
 export interface UntouchedRow extends Omit<DetectorRow, 'created_at' | 'updated_at'> {
   readonly created_at: null;
   readonly updated_at: null;
 }
 export type AnyRow = DetectorRow | UntouchedRow;
 
-/**
- * Returns all detectors of the org: the built-in ones in their order, then the custom ones in the order of creation.
- */
+/** Returns all detectors of the org: the built-in ones in their order, then the custom ones by creation. */
 export async function allDetectors(db: Queryable, orgId: string): Promise<AnyRow[]> {
   const rows = await selectDetectors(db, orgId);
   return [
@@ -147,7 +145,7 @@ export async function removeDetector(tx: Transaction, name: DetectorName): Promi
   return row;
 }
 
-/** Requires the org's lock: concurrent requests must not exceed the maximum or use the same name. */
+/** Stores a detector. The caller must hold the org's lock, so that concurrent requests cannot exceed the maximum or use the same name. */
 async function save(tx: Transaction, row: DetectorRow): Promise<void> {
   const others = (await allDetectors(tx, row.org_id)).filter(({ id }) => id !== row.id);
   if (others.some(({ name }) => name === row.name)) {
@@ -167,7 +165,7 @@ async function save(tx: Transaction, row: DetectorRow): Promise<void> {
   await notifyChange(tx, row.org_id);
 }
 
-/** The edge needs to know only whether a detector is enabled. */
+/** Notifies of a change. The edge only needs to know whether any detector is enabled. */
 async function notifyChange(tx: Transaction, orgId: string): Promise<void> {
   const rows = await selectDetectors(tx, orgId);
   const applies = rows.some(({ enabled }) => enabled);
@@ -175,7 +173,7 @@ async function notifyChange(tx: Transaction, orgId: string): Promise<void> {
   await detectorsChanged.notify(tx, orgId);
 }
 
-/** Throws if a field does not fit the kind, or if a pattern or word is invalid. */
+/** Throws if a field does not belong to the kind, or if a pattern or word is invalid. */
 function checkKind({ kind, pattern, words }: DetectorRow): void {
   if (kind === 'built_in') {
     return;

@@ -1,4 +1,4 @@
-/** Runs all or selected detectors of an org, also disabled ones, on a content, without a run. */
+/** Runs all or selected detectors of an org on a content, without a run. Disabled detectors are included. */
 import { invalidFields } from '../../../contract/api-error.ts';
 import { createYielder, type Yielder } from '../../../platform/jobs/yielder.ts';
 import { type Detector, matchesOf } from './inspection.ts';
@@ -6,7 +6,7 @@ import type { Safety } from './safety.ts';
 import { sampleOf } from './sample.ts';
 import type { TestContent, TestResult } from './schema.ts';
 
-/** Maximum number of matches per detector, unless its threshold is higher. */
+/** Maximum number of shown matches per detector, unless its threshold is higher. */
 const matchesShown = 20;
 
 type TestFinding = TestResult['findings'][number];

@@ -1,11 +1,11 @@
-/** Finds e-mail addresses by their `@`, so that text without one costs nothing. */
+/** Finds e-mail addresses by their `@`, so that text without one needs no further work. */
 import { positionsOf, type TextMatch } from './scanning.ts';
 
 const localMax = 64;
 const localCharacter = /[\p{L}\p{N}.!#$%&'*+/=?^_`{|}~-]/u;
 const domain =
   /(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,8}(\p{L}{2,24}|xn--[a-z0-9-]{2,59})(?![\p{L}\p{N}_]|-[\p{L}\p{N}])/uy;
-/** File extensions, as in `logo@2x.png` and `Foo@Bar.class`; none of them is a top-level domain. */
+/** File extensions, as in `logo@2x.png` and `Foo@Bar.class`. None of them is a top-level domain. */
 const fileEndings = new Set(
   'png jpg jpeg gif webp svg ico bmp pdf js jsx ts tsx mjs cjs css scss html htm json yaml yml toml xml txt csv log class jar exe dll lock'.split(
     ' ',
@@ -23,7 +23,7 @@ function addressAround(content: string, at: number): TextMatch | undefined {
   while (start > 0 && at - start < localMax && localCharacter.test(content.charAt(start - 1))) {
     start -= 1;
   }
-  // Quotes, markup and separators around an address are not part of it.
+  // Leaves out quotes, markup and separators around an address.
   while (start < at && /[^\p{L}\p{N}_]/u.test(content.charAt(start))) {
     start += 1;
   }
@@ -40,7 +40,7 @@ function addressAround(content: string, at: number): TextMatch | undefined {
 }
 
 /**
- * Matches the user name in URLs such as `ssh://git@host.example/x`, `https://user:password@host.example/` and
+ * Returns true for the user name in a URL, such as `ssh://git@host.example/x`, `https://user:password@host.example/` and
  * `git@host.example:team/x.git`.
  */
 function isUserOfUrl(content: string, start: number, end: number): boolean {

@@ -1,7 +1,7 @@
 /** Finds international bank account numbers with the length of their country and a valid checksum. */
 import { scan, type TextMatch } from './scanning.ts';
 
-/** Lengths by country, from the SWIFT registry. */
+/** Length of account numbers by country, from the SWIFT registry. */
 const lengths = new Map(
   (
     'AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 ' +
@@ -13,9 +13,9 @@ const lengths = new Map(
     .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))] as const),
 );
 
-/** Groups of four, or no groups: following words are not part of the number. */
+/** Matches groups of four, or no groups, so that following words do not become part of the number. */
 const grouped = /^(?:[A-Za-z0-9]+|(?:[A-Za-z0-9]{4}[ -])+[A-Za-z0-9]{1,4})$/;
-/** A possible number: long enough for the longest one with a separator after each character. */
+/** Matches a possible number. It is long enough for the longest one with a separator after each character. */
 const candidate = /(?<![\p{L}\p{N}])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,29}/gu;
 
 export function* findIbans(content: string): Generator<TextMatch | null> {
@@ -30,7 +30,7 @@ export function* findIbans(content: string): Generator<TextMatch | null> {
   }
 }
 
-/** Returns the length of the account number at the start of the text, which may include following characters. */
+/** Returns the length of the account number at the start of a text that may continue after it. */
 function accountIn(text: string): number | undefined {
   const wanted = lengths.get(text.slice(0, 2).toUpperCase());
   if (wanted === undefined) {
@@ -48,7 +48,7 @@ function accountIn(text: string): number | undefined {
   return isWhole && remainderOf97(account) === 1 ? at : undefined;
 }
 
-/** ISO 7064 checksum: letters count as 10 to 35, and the first four characters are moved to the end. */
+/** Returns the remainder for the ISO 7064 checksum: letters count as 10 to 35, and the first four characters are moved to the end. */
 export function remainderOf97(account: string): number {
   let rest = 0;
   for (const character of account.slice(4) + account.slice(0, 4)) {

@@ -1,4 +1,4 @@
-/** Runs detectors over a content, in pieces: between two of them it yields to the event loop. */
+/** Runs detectors over a content in pieces, and yields to the event loop between them. */
 import type { Yielder } from '../../../platform/jobs/yielder.ts';
 import type { Finder, TextMatch } from './scanning.ts';
 
@@ -9,14 +9,12 @@ export interface Detector {
   readonly enabled: boolean;
   /** Number of matches at which the detector fires. */
   readonly threshold: number;
-  /** Number of characters that are checked, from the start of the content. */
+  /** Number of characters to check, from the start of the content. */
   readonly charactersMax: number;
   readonly find: Finder;
 }
 
-/**
- * Returns the first `most` matches of a detector. One piece of an org's own pattern may exceed the yielder's budget.
- */
+/** Returns the first `most` matches of a detector. A single piece of a custom pattern may exceed the yielder's budget. */
 export async function matchesOf(
   { find }: Pick<Detector, 'find'>,
   content: string,
@@ -39,7 +37,7 @@ export async function matchesOf(
   return matches;
 }
 
-/** Returns the first match if the detector fires, otherwise undefined. */
+/** Returns the first match if the detector fires; undefined otherwise. */
 export async function firingMatch(
   detector: Detector,
   content: string,

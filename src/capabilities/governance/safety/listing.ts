@@ -1,4 +1,4 @@
-/** Lists detectors. Pages are built in memory, because there are few detectors and built-in ones may have no rows. */
+/** Lists detectors. Pages are built in memory, because there are few detectors, and built-in ones may have no rows. */
 import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../../platform/http/routes/list.ts';
 import { type AnyRow, viewDetector } from './detectors.ts';
 import { type DetectorFilters, type DetectorView, detectorSorts } from './schema.ts';

@@ -1,7 +1,7 @@
 /**
- * Custom regular expressions of an org. They run on a linear-time engine, but its time is the length of the content
- * times the size of the compiled pattern, so both are bounded, and so is their product: no pattern, however hostile,
- * blocks the process for longer than some tens of milliseconds. All matches together take at most a few times as long.
+ * Custom regular expressions of an org, on a linear-time engine. Its time is the length of the content times the size of the
+ * compiled pattern. So both are bounded, and so is their product: even a hostile pattern blocks the process for only some tens of
+ * milliseconds. All matches together take at most a few times as long.
  */
 import { type Matcher, MatcherInput, RE2JS, RE2JSSyntaxException } from 're2js';
 import { invalidField } from '../../../contract/api-error.ts';
@@ -9,24 +9,24 @@ import type { Finder, TextMatch } from './scanning.ts';
 
 export const patternCharactersMax = 500;
 const instructionsMax = 400;
-/** Maximum number of characters checked by a pattern. */
+/** Maximum number of characters that a pattern checks. */
 const charactersCheckedMax = 65_536;
-/** Maximum of instructions times characters; each takes the engine at most about 40 ns. */
+/** Maximum product of instructions and characters. The engine takes at most about 40 ns for each. */
 const stepsMax = 1_500_000;
 /**
- * Maximum number of reads in all searches of a content together, per character that is checked. The engine reads each character three
- * times, or once per alternative in a short content. It may read far beyond the end of a match (`x[^y]*y|x`), and the next search reads
+ * Maximum number of reads per checked character, over all searches of a content. The engine reads each character three times, or
+ * once per alternative in a short content. It may read far beyond the end of a match (`x[^y]*y|x`), and the next search then reads
  * the same characters again.
  */
 const readsPerCharacterMax = 20;
 
 export interface OwnPattern {
   readonly find: Finder;
-  /** Number of characters that are checked, from the start of the content. */
+  /** Number of characters to check, from the start of the content. */
   readonly charactersMax: number;
 }
 
-/** Throws if the pattern is invalid, with the position. The engine supports neither look-around nor back-references. */
+/** Throws if the pattern is invalid, with the position of the error. The engine supports neither look-around nor back-references. */
 export function checkPattern(pattern: string): void {
   let compiled: RE2JS;
   try {
@@ -62,7 +62,7 @@ export function compilePattern(pattern: string): OwnPattern {
 }
 
 function* findIn(compiled: RE2JS, content: string, readsMax: number): Generator<TextMatch | null> {
-  // Testing costs a fraction of finding the position, and most content does not match.
+  // Tested first, because that costs a fraction of finding the position, and most content does not match.
   if (compiled.test(content)) {
     yield null;
     const matcher = compiled.matcher(MatcherInput.utf16(new BoundedText(content, readsMax)));
@@ -73,7 +73,7 @@ function* findIn(compiled: RE2JS, content: string, readsMax: number): Generator<
   yield null;
 }
 
-/** Returns false if there is no further match, or if the search for it takes too many reads. */
+/** Finds the next match. Returns false if there is none, or if the search takes too many reads. */
 function findNext(matcher: Matcher): boolean {
   try {
     return matcher.find();
@@ -87,9 +87,9 @@ function findNext(matcher: Matcher): boolean {
 
 class TooManyReads extends Error {}
 
-/** A text that can only be read so many times. The engine accepts strings of this kind, and reads them with `charCodeAt`. */
+/** A text with a limited number of reads. The engine accepts subclasses of strings, and reads them with `charCodeAt`. */
 class BoundedText extends String {
-  /** Read instead of the object itself, which takes twice as long. */
+  /** The plain string, because reading from the object itself takes twice as long. */
   readonly #text: string;
   #readsLeft: number;
 
@@ -108,16 +108,14 @@ class BoundedText extends String {
   }
 }
 
-/**
- * Returns the position of the error, from 1. The engine reports the invalid part; for parentheses, the whole pattern.
- */
+/** Returns the position of the error, from 1. The engine only reports the invalid part; for parentheses, that is the whole pattern. */
 function errorPosition(pattern: string, error: RE2JSSyntaxException): number {
   const part = error.getPattern() ?? '';
   const at = part === pattern ? unmatchedParenthesis(pattern) : pattern.lastIndexOf(part);
   return Math.max(at, 0) + 1;
 }
 
-/** Returns the index of an unmatched parenthesis, or 0 if there is none. */
+/** Returns the index of an unmatched parenthesis; 0 if there is none. */
 function unmatchedParenthesis(pattern: string): number {
   const open: number[] = [];
   let inClass = false;

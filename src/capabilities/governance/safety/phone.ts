@@ -1,6 +1,6 @@
 /**
- * Finds telephone numbers: international, North American as usually written, and national with a leading zero. Seven to
- * fourteen other digits can be anything, so they only count after a word such as "phone".
+ * Finds telephone numbers: international ones, North American ones in their usual form, and national ones with a leading zero.
+ * Seven to fourteen other digits can be anything, so they only count after a word such as "phone".
  */
 import { scan, type TextMatch } from './scanning.ts';
 
@@ -21,7 +21,7 @@ const announced = new RegExp(
 
 export function* findPhones(content: string): Generator<TextMatch | null> {
   yield* scan(written, content, isPlausible);
-  // A number that both patterns find is reported once.
+  // Skips numbers that the first pattern has found already.
   yield* scan(announced, content, (text) => !alreadyWritten(text) && digitsOf(text).length >= 7);
 }
 
@@ -54,7 +54,7 @@ function isPlausible(text: string): boolean {
   );
 }
 
-/** Matches dates such as `01.02.2024`, `01/02/2024 10` and `04-05-06`. */
+/** Returns true for dates such as `01.02.2024`, `01/02/2024 10` and `04-05-06`. */
 function isDate(text: string): boolean {
   return /^\(?0?\d{1,2}([./-])\d{1,2}\1(?:19|20)?\d\d(?![\d.])/.test(text);
 }

@@ -1,10 +1,10 @@
 /**
- * Finds private keys in well-known envelopes. An envelope without key data, as in a manual, does not count, except for
- * the header of a PuTTY file.
+ * Finds private keys in well-known envelopes. An envelope without key data, as in a manual, does not count, except for the header
+ * of a PuTTY file.
  */
 import { scan, type TextMatch } from './scanning.ts';
 
-/** A line end, or `\n` as written in string literals. */
+/** Matches a line end, or `\n` as in string literals. */
 const lineEnd = String.raw`(?:\\r|\\n|\s|["'+>|]){0,40}`;
 /** Headers before the key data, such as the cipher of an encrypted key. */
 const headers = String.raw`(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash)[:=][^\n\\]{0,100}${lineEnd}){0,4}`;
@@ -18,7 +18,7 @@ export function findPrivateKeys(content: string): Generator<TextMatch | null> {
   return scan(pattern, content, (text) => !isPlaceholder(text));
 }
 
-/** Matches the placeholders of manuals, such as `xxxx…` and `AAAA…`. */
+/** Returns true for placeholders of manuals, such as `xxxx…` and `AAAA…`. */
 function isPlaceholder(text: string): boolean {
   if (text.startsWith('PuTTY')) {
     return false;

@@ -1,11 +1,11 @@
 /**
- * Finds phrases that try to override the operator's instructions to a model. It knows well-known wordings in English
- * and a few other languages; the absence of a match does not prove that a text is safe.
+ * Finds phrases that try to override the operator's instructions to a model. It knows common wordings in English and a few other
+ * languages. A text without matches is not necessarily safe.
  */
 import { scan, type TextMatch } from './scanning.ts';
 
 const gap = String.raw`[^\p{L}\p{N}]{1,4}`;
-/** A gap that contains at most `most` words. */
+/** Returns a pattern for a gap of at most `most` words. */
 const words = (most: number) => String.raw`(?:${gap}[\p{L}\p{N}']{1,15}){0,${most}}?${gap}`;
 
 /** Does not match "do not ignore". */
@@ -43,7 +43,7 @@ const phrases = [
   `(?:ignore|esqueça|desconsidere)${words(3)}(?:instruções|regras|orientações)${words(1)}(?:anteriores|prévias|acima)`,
   `(?:ignora|dimentica)${words(3)}(?:istruzioni|regole)${words(1)}(?:precedenti|sopra)`,
 ];
-/** Phrases in scripts without spaces, where a phrase can begin anywhere. */
+/** Phrases in scripts without spaces, in which a phrase can begin anywhere. */
 const spaceless = [
   '(?:忽略|无视|忘记|忽視)[^。\\n]{0,10}(?:之前|以上|先前|前面|上述)[^。\\n]{0,8}(?:指令|指示|说明|提示|规则)',
   '(?:以前|これまで|上記|前)の(?:すべての)?(?:指示|命令|ルール|プロンプト)を(?:すべて)?(?:無視|忘れ)',

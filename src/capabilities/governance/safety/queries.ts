@@ -17,13 +17,13 @@ export interface DetectorRow {
 
 const columns = 'org_id, id, name, kind, pattern, words, threshold, action, enabled, created_at, updated_at';
 
-/** A built-in detector has no row until it is changed for the first time. */
+/** Statements for detectors. A built-in detector has no row until its first change. */
 export const { upsert: upsertDetector, delete: deleteDetector } = tableOf<DetectorRow>()('safety_detectors', {
   columns,
   key: ['org_id', 'id'],
 });
 
-/** Ordered by creation, which is the order of evaluation of custom detectors with the same action. */
+/** Returns detectors in the order of creation, in which custom detectors with the same action are evaluated. */
 export async function selectDetectors(db: Queryable, orgId: string): Promise<DetectorRow[]> {
   return db.query<DetectorRow>(
     `SELECT ${columns} FROM safety_detectors WHERE org_id = $1 ORDER BY created_at, id`,

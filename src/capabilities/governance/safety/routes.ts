@@ -101,7 +101,7 @@ export function safetyRoutes({ db, ids, safety }: SafetyDependencies): Route[] {
         return { body: {}, changes: [changeOf('safety_detector', row, { before: viewDetector(row) })] };
       },
     }),
-    // A test changes nothing, so there is no audit entry: only the response is stored for an idempotency key.
+    // A test changes nothing and so has no audit entry. Only the response is stored for an idempotency key.
     posting({
       id: 'safety_detectors.test',
       method: 'POST',

@@ -19,20 +19,20 @@ export interface Blocked {
 export interface Inspected {
   /** The first detector that blocks, if any. */
   readonly blocked: Blocked | undefined;
-  /** Names of the detectors that fired. Detectors after one that blocks are not run. */
+  /** Names of the detectors that fired. Detectors after a blocking one do not run. */
   readonly flaggedBy: readonly string[];
 }
 
 export interface ContentToInspect {
   readonly content: string;
-  /** False for runs that have already happened: they are only flagged, also by detectors that block. */
+  /** False for runs that have already happened. Blocking detectors only flag these. */
   readonly mayBlock: boolean;
 }
 
 export interface Safety {
   /** Returns all detectors of the org, compiled, including disabled ones. */
   detectors(orgId: string): Promise<readonly Detector[]>;
-  /** Returns the results in the order of the contents, up to the first that is blocked. Undefined contents pass. */
+  /** Returns the results in the order of the contents, up to the first blocked one. Undefined contents pass. */
   inspect(orgId: string, contents: readonly (ContentToInspect | undefined)[]): Promise<Inspected[]>;
 }
 
@@ -55,7 +55,7 @@ export function createSafety(db: Database): Safety {
         return contents.map(() => clean);
       }
       const enabled = (await detectors(orgId)).filter((detector) => detector.enabled);
-      // Detectors that block run first: once one fires, the others do not matter.
+      // Blocking detectors run first, because once one fires, the others do not matter.
       const ordered = [
         ...enabled.filter(({ action }) => action === 'block'),
         ...enabled.filter(({ action }) => action === 'flag'),

@@ -1,6 +1,6 @@
 /**
- * Searches long texts without blocking the event loop. A finder is a generator of matches that yields null from time to
- * time while it finds none, so that the caller can yield to the event loop.
+ * Searches long texts without blocking the event loop. A finder is a generator of matches. While it finds none, it yields null at
+ * intervals, so that the caller can yield to the event loop.
  */
 export interface TextMatch {
   readonly start: number;
@@ -10,15 +10,15 @@ export interface TextMatch {
 
 export type Finder = (content: string) => Iterable<TextMatch | null>;
 
-/** Number of characters between two nulls; takes some tenths of a millisecond. */
+/** Number of characters between two nulls, which take some tenths of a millisecond. */
 const chunkSize = 16_384;
-/** Number of characters that a built-in pattern may look beyond the end, or before the start, of its chunk. */
+/** Number of characters that a built-in pattern may look beyond the end of its chunk, or before its start. */
 const lookAhead = 1_024;
 const lookBehind = 64;
 
 /**
- * Yields every match of a built-in pattern, as if the whole content were searched at once. The pattern must be linear
- * (no two ways to match the same text), have the flag `g`, and its matches must be shorter than `lookAhead`.
+ * Yields every match of a built-in pattern, as if the whole content were searched at once. The pattern must be linear (no two ways
+ * to match the same text) and have the flag `g`. Its matches must be shorter than `lookAhead`.
  */
 export function* scan(
   pattern: RegExp,
@@ -39,7 +39,7 @@ export function* scan(
       const match = { start, end: start + found[0].length };
       if (accept(found[0], match)) {
         resumeAt = match.end;
-        // The consumer may search with the same pattern before it resumes this generator.
+        // Saved, because the consumer may search with the same pattern before it resumes this generator.
         const { lastIndex } = pattern;
         yield match;
         pattern.lastIndex = lastIndex;
@@ -49,7 +49,7 @@ export function* scan(
   }
 }
 
-/** Yields every position of a character, and null from time to time. */
+/** Yields every position of a character, and null at intervals. */
 export function* positionsOf(character: string, content: string): Generator<number | null> {
   const yieldEvery = 2_000;
   let seen = 0;

@@ -40,7 +40,7 @@ export const CreateDetector = closed({
 });
 export type CreateDetector = Static<typeof CreateDetector>;
 
-/** Only `enabled`, `action` and `threshold` of a built-in detector can be changed. */
+/** Schema of a change. For a built-in detector, only `enabled`, `action` and `threshold` can be changed. */
 export const PatchDetector = partial({ name, pattern, words, threshold, action, enabled });
 export type PatchDetector = Static<typeof PatchDetector>;
 

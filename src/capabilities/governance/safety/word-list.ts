@@ -1,7 +1,7 @@
 /**
- * Lists of words and phrases. Content and list are split into words in the same way, so that case and the characters
- * between words (blanks, hyphens, line ends) are ignored, and `cat` is not found in `concatenate`. Scripts without blanks are split
- * into characters. The phrases are a trie, so that the time at each word depends on the longest phrase, not on their number.
+ * Lists of words and phrases. Content and list are split into words in the same way. So case and the characters between words
+ * (blanks, hyphens, line ends) are ignored, and `cat` is not found in `concatenate`. Scripts without blanks are split into
+ * characters. The phrases form a trie, so the time at each word depends on the longest phrase, not on their number.
  */
 import { invalidField } from '../../../contract/api-error.ts';
 import type { Finder, TextMatch } from './scanning.ts';
@@ -98,7 +98,7 @@ function* findIn(root: PhraseNode, longest: number, content: string): Generator<
   }
 }
 
-/** Returns the number of words of the longest phrase at the start, and the number of words compared to find it. */
+/** Returns the number of words of the longest phrase at the start, and the number of words that were compared. */
 function longestPhrase(root: PhraseNode, upcoming: readonly Word[]): { compared: number; matched: number } {
   let node = root;
   let compared = 0;
