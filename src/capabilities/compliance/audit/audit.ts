@@ -12,9 +12,9 @@ export interface Appending {
 }
 
 /**
- * Returns the entries with their positions. Concurrent appends to the same chain wait for the commit. Entries are dated
- * under that lock with the database clock, which all processes share, so the order of the chain is the order of time
- * and no entry is ever added to a period that has already been read.
+ * Appends entries and returns them with their positions. Concurrent appends to the same chain wait for the commit. Entries are
+ * dated under that lock by the database clock, which all processes share. So the order of the chain is the order of time, and no
+ * entry is ever added to a period that was read already.
  */
 export async function appendAudit(
   tx: Transaction,

@@ -1,7 +1,6 @@
 /**
- * Verifies a chain entry by entry, from the entries alone, whether they come from the database or from a file. Knows
- * the position where the chain starts and the signed positions, and reports mismatches, at most
- * `findingsMax` of them.
+ * Verifies a chain entry by entry. It only uses the entries, from the database or a file, the position where the chain starts, and
+ * the signed positions. Reports at most `findingsMax` mismatches.
  */
 import {
   type AuditEntry,
@@ -55,7 +54,7 @@ export interface ChainCheckOptions {
   /** Signed positions that the entries are compared with. */
   readonly checkpoints?: readonly SignedPosition[];
   /**
-   * Returns whether the service signed the list of an erasure, with a key that was in use at `latestMs`. If omitted,
+   * Returns true if the service signed the list of an erasure, with a key that was in use at `latestMs`. Without this function,
    * redacted entries are not compared with that list.
    */
   isSigned?(entry: AuditEntry, list: RedactionList, latestMs: number): boolean;
@@ -150,7 +149,7 @@ export class ChainCheck {
     this.#last = entry;
   }
 
-  /** `head`: the recorded end of the chain, if known. */
+  /** Ends the check and returns the findings. `head` is the recorded end of the chain, if known. */
   finish(head?: ChainPosition): readonly ChainFinding[] {
     const last = this.last;
     if (head !== undefined && head.seq > (last?.seq ?? 0)) {
@@ -287,9 +286,8 @@ function redactionsOf({ action, after }: AuditEntry): RedactionList | undefined 
 export function isIntact(entry: AuditEntry): boolean {
   const { salt, commitment, redactedBy } = entry;
   if (commitment === null) {
-    // Entries from before commitments existed record successes only. Their hash covers everything that a redaction
-    // changes, so a redacted entry of that kind can only be checked against the list of the erasure, which covers
-    // everything too.
+    // Entries from before commitments only record successes. Their hash covers everything that a redaction changes, so a redacted
+    // one can only be checked against the list of its erasure, which covers everything too.
     const isOfThen = entry.outcome === 'success' && entry.code === null && entry.detail === null;
     return isOfThen && (redactedBy !== null || entryHash(entry) === entry.hash);
   }
@@ -297,7 +295,7 @@ export function isIntact(entry: AuditEntry): boolean {
   return isCommitted && entryHash(entry) === entry.hash;
 }
 
-/** Returns whether the entry is intact at the other position, with its own hashes or with those of that position. */
+/** Returns true if the entry is intact at the other position, with its own hashes or those of that position. */
 function fitsAt(entry: AuditEntry, position: AuditEntry): boolean {
   const moved = { ...entry, seq: position.seq };
   const there = { ...moved, previousHash: position.previousHash, hash: position.hash };

@@ -52,8 +52,7 @@ export async function openChainHeads(
 
   async function adopt(tx: Transaction): Promise<void> {
     if (await hasMacs(tx)) {
-      // Another process may have been faster. Otherwise the record of the first start was deleted, and no head is
-      // adopted.
+      // Another process may have adopted the heads. Otherwise the record of the first start was deleted, and no head is adopted.
       if (!(await areHeadsAdopted(tx))) {
         log.error(
           'audit chain heads are authenticated but the record of it is missing; verify the audit logs',
@@ -92,8 +91,8 @@ export async function openChainHeads(
 }
 
 /**
- * Authenticates up to `limit` heads after a tenant with the current key, those that are genuine under any of the keys. A head
- * that is not genuine stays as it is.
+ * Authenticates up to `limit` heads after a tenant again, with the current key. Heads that are not genuine under any of the keys
+ * stay unchanged.
  */
 export async function authenticateHeadsAgain(
   db: Database,

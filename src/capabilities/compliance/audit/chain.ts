@@ -58,10 +58,7 @@ export interface ChainPosition {
 
 /** A position that was signed. */
 export interface SignedPosition extends ChainPosition {
-  /**
-   * No entry up to this position may be dated later, because the key was no longer in use. Undefined: the key is in
-   * use.
-   */
+  /** Latest allowed date of entries up to this position, because the key was not in use afterwards. Undefined: the key is in use. */
   readonly notAfter?: Date | undefined;
 }
 

@@ -40,7 +40,7 @@ export function viewCheckpoint({ tenant_id, seq, id, hash, at, token }: Checkpoi
 
 export interface Made {
   readonly checkpoint: CheckpointRow;
-  /** False: nothing was appended since the last checkpoint, which is returned. */
+  /** False if nothing was appended since the last checkpoint, which is then returned. */
   readonly isNew: boolean;
 }
 

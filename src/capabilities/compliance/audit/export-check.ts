@@ -109,7 +109,10 @@ function requireSameLog(kept: readonly OpenedStatement[], orgId: string): void {
   }
 }
 
-/** Returns undefined if the line differs from its token, or belongs to another log. Not checked without keys. */
+/**
+ * Returns the position that the line states. Returns undefined if the line differs from its token or belongs to another log, which
+ * is only checked with keys.
+ */
 function signedPosition(
   { seq, hash, token }: Omit<CheckpointView, 'id'>,
   orgId: string | undefined,

@@ -88,7 +88,7 @@ async function* pages(
   line: (entry: AuditEntry) => string,
 ): AsyncGenerator<string> {
   const { db, heads } = deps;
-  // Waits for appends in progress, which may be dated within the requested time. Later appends come after them.
+  // Waits for appends in progress, which may be dated within the requested range. Later appends have later dates.
   await db.transaction((tx) => awaitAppends(tx, tenantId));
   const span = await findSpan(db, tenantId, from, to);
   let last: AuditEntry | undefined;

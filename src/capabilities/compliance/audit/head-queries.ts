@@ -69,7 +69,7 @@ export async function areHeadsAdopted(db: Queryable): Promise<boolean> {
   return (await db.query('SELECT 1 AS one FROM audit_heads_adopted', [])).length > 0;
 }
 
-/** Returns false if another process has already inserted it. */
+/** Records that the heads were adopted. Returns false if another process has recorded it. */
 export async function insertAdoption(tx: Queryable): Promise<boolean> {
   const inserted = await tx.query(
     'INSERT INTO audit_heads_adopted DEFAULT VALUES ON CONFLICT DO NOTHING RETURNING 1 AS one',
@@ -83,8 +83,8 @@ export async function hasMacs(tx: Queryable): Promise<boolean> {
 }
 
 /**
- * Locks and returns the heads of up to `limit` tenants after this one. An update that changes nothing locks them: on a distributed
- * database `FOR UPDATE` takes the rows of one shard only.
+ * Locks and returns the heads of up to `limit` tenants after this one. They are locked by an update that changes nothing, because
+ * `FOR UPDATE` only locks the rows of one shard on a distributed database.
  */
 export async function lockHeads(
   tx: Queryable,

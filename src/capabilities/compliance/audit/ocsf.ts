@@ -139,8 +139,8 @@ function entityOf({ targetId, targetKind }: AuditEntry, data: object | null): ob
 }
 
 /**
- * Derives the activity from the name of a deleting action, else from the values before and after; for a call that was
- * rejected or recorded no values, from the HTTP method of its target.
+ * Derives the activity from the name of a deleting action, otherwise from the values before and after. For a call that was rejected
+ * or recorded no values, derives it from the HTTP method in its target.
  */
 function activityOf({ action, before, after, outcome, targetId }: AuditEntry): Activity {
   if (/(^|[._])(delete|revoke|remove|redact|void)$/.test(action)) {

@@ -233,8 +233,8 @@ export async function upsertAnchor(tx: Queryable, tenantId: string, anchor: Stor
 }
 
 /**
- * Locks and returns the anchors of up to `limit` tenants after this one. An update that changes nothing locks them: on a
- * distributed database `FOR UPDATE` takes the rows of one shard only.
+ * Locks and returns the anchors of up to `limit` tenants after this one. They are locked by an update that changes nothing, because
+ * `FOR UPDATE` only locks the rows of one shard on a distributed database.
  */
 export async function readAnchors(
   db: Queryable,

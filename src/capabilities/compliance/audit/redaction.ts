@@ -71,7 +71,7 @@ export async function redactEntries(
   return { changed: renamed.length, last: entries.at(-1)?.seq };
 }
 
-/** Returns whether the service signed the list of an erasure. `latestMs`: latest date of the entries read so far. */
+/** Returns true if the service signed the list of an erasure. `latestMs` is the latest date of the entries read so far. */
 export function isSigned(
   open: OpenToken,
   { tenantId }: AuditEntry,
@@ -118,11 +118,11 @@ function renamedPart(entry: AuditEntry, from: string, to: string): PersonalPart 
 
 /**
  * The meaning of a value, by its place in the entry. Only values that name a customer are replaced. Organizations choose the ids of
- * their customers, and may choose one that equals a role, or the id of a key or budget: entries about these must stay as they are.
+ * their customers, and an id may equal a role, or the id of a key or budget. Entries about those must stay unchanged.
  */
 type Place = 'customer' | 'tags' | 'path' | 'summaries' | 'sentence' | 'other';
 
-/** Texts that describe the record of a customer, and may be its id, or contain it. */
+/** Fields of a customer's record with text that may be the customer's id or contain it. */
 const describingFields: ReadonlyMap<string, Place> = new Map([
   ['name', 'customer'],
   ['owner', 'customer'],
@@ -187,7 +187,10 @@ function renamedSummary(text: string, from: string, to: string): string {
   return name === from ? `${before}${to}${after}` : text;
 }
 
-/** The segment after `customers`, in the console after `customers/of`, and parameters that filter by customer or tag. */
+/**
+ * Matches the segment after `customers` or, in the console, after `customers/of`. Also matches parameters that filter by customer
+ * or tag.
+ */
 const customersInPath = /(?<=\/customers\/(?:of\/)?)[^/?]+|(?<=[?&](?:customer_id|tag=[^&=]*)=)[^&]+/g;
 
 /** Replaces the name where a path names a customer. */

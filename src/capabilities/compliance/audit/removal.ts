@@ -67,8 +67,8 @@ export async function removeOldEntries(
 }
 
 /**
- * Returns whether the hash covers the date. The date of a redacted entry from before commitments is covered only by the
- * list of its erasure, which may be much later: such an entry is removed when a later, dated entry is old enough.
+ * Returns true if the hash covers the date. For a redacted entry from before commitments, only the list of its erasure covers the
+ * date, which may be much later. Such an entry is removed together with a later, dated entry that is old enough.
  */
 function isDated({ commitment, redactedBy }: AuditEntry): boolean {
   return commitment !== null || redactedBy === null;

@@ -1,7 +1,7 @@
 /**
- * Rotates the signing key. Anchors are signed again with the new key: the entries that an anchor stands for are gone,
- * so nothing else could prove that an old key did not sign it after its replacement. From then on anchors signed with
- * an old key are rejected, and retention does not build on them.
+ * Rotates the signing key. Anchors are signed again with the new key: the entries behind an anchor are gone, so nothing else could
+ * prove that an old key did not sign it after its replacement. From then on, anchors signed with an old key are rejected, and
+ * retention does not continue from them.
  */
 import type { Transaction } from '../../../platform/db/database.ts';
 import { createYielder } from '../../../platform/jobs/yielder.ts';

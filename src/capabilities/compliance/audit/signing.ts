@@ -87,7 +87,7 @@ export function tokenOpener(trusted: readonly TrustedKey[]): OpenToken {
   for (const { pem, retiredAt } of trusted) {
     const publicKey = createPublicKey(pem);
     const id = idOf(publicKey);
-    // If a key is given twice, the earliest known time of its retirement counts.
+    // If a key is given twice, its earliest retirement counts.
     keys.set(id, { publicKey, notAfter: earlier(keys.get(id)?.notAfter, endOf(retiredAt)) });
   }
   return (token) => {

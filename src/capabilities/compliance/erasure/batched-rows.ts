@@ -22,15 +22,15 @@ export interface BatchResult {
 
 export const rowsPerBatch = 2_000;
 
-/** A table that is processed in batches, in the order of its primary key. */
+/** A table whose rows are erased in batches, in the order of its primary key. */
 export interface BatchedTable {
   readonly table: string;
   readonly org: string;
-  /** The primary key without the org, with types. */
+  /** The primary key without the org, with the type of each column. */
   readonly key: readonly (readonly [name: string, type: string])[];
   /** Matches rows that contain the customer's id. `renaming-sql.ts` has the parameters. */
   readonly where: string;
-  /** Assignments that replace the id. Left out: the rows are deleted, and `extra` of `eraseRows` writes the new ones. */
+  /** Assignments that replace the id. If left out, the rows are deleted, and `extra` of `eraseRows` inserts new ones. */
   readonly set?: string;
 }
 
@@ -82,8 +82,8 @@ export async function eraseRows(
 }
 
 /**
- * Processes rows of the customer that are charged within this time, at most `rowsPerBatch`. `next` is not null if there may be
- * more: call it again.
+ * Processes at most `rowsPerBatch` rows of the customer that were charged in a time range. Must be called again while `next` is not
+ * null.
  */
 export async function eraseRowsWithin(
   tx: Queryable,

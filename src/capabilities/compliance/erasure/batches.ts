@@ -193,7 +193,7 @@ export async function eraseClosedChains(
      SELECT count(*)::int4 AS count FROM gone`,
     [orgId, from, to, namePattern(from)],
   );
-  // A short id may be in the name of a chain by chance, which then stays.
+  // A short id may occur in the name of a chain by chance. The name then stays.
   const others = await tx.query(
     `UPDATE closed_chains SET customer_ids = array_remove(customer_ids, $2)
       WHERE org_id = $1 AND $2 = ANY (customer_ids) RETURNING 1 AS one`,
@@ -304,8 +304,9 @@ function moveUsageStatement({ table, time }: UsageTable): string {
 }
 
 /**
- * Moves the usage of the earliest day. Buckets and days move together, so that they always agree, and so do the runs and entries
- * of that day that were posted under the id since `eraseRuns` and `eraseEntries`. A single day, because decisions wait meanwhile.
+ * Moves the usage of the earliest day. Buckets and days move together, so that they always agree. Runs and entries of that day that
+ * were posted under the id after `eraseRuns` and `eraseEntries` move with them. Only one day is moved, because decisions wait in
+ * the meantime.
  */
 export async function eraseUsage(tx: Transaction, batch: RowBatch): Promise<BatchResult> {
   const { orgId, from, to } = batch;
@@ -320,7 +321,7 @@ export async function eraseUsage(tx: Transaction, batch: RowBatch): Promise<Batc
   const lateRuns = await eraseRowsWithin(tx, runs, batch, span, renameIdentitiesOfRuns);
   const lateEntries = await eraseRowsWithin(tx, ledgerEntries, batch, span, renameIdentities);
   let changed = lateRuns.changed + lateEntries.changed;
-  // A day that is moved is not found again, so the next batch needs no cursor.
+  // A moved day is not found again, so the next batch needs no cursor.
   const next = 'more';
   if (lateRuns.next !== null || lateEntries.next !== null) {
     return { changed, next };

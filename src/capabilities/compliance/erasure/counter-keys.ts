@@ -1,7 +1,7 @@
 /**
- * Erases a customer's id from the keys of counters in the records of alerts and forecasts. These are not renamed with the
- * limits, because their number would delay the decisions of the org. If a decision has recorded a counter under the pseudonym
- * meanwhile, that row stays.
+ * Erases a customer's id from the counter keys in records of alerts and forecasts. These are not renamed together with the limits,
+ * because they are so many that the org's decisions would be delayed. If a decision has recorded a counter under the pseudonym in
+ * the meantime, its row stays.
  */
 import type { Transaction } from '../../../platform/db/database.ts';
 import { type BatchedTable, type BatchResult, eraseRows, type RowBatch } from './batched-rows.ts';

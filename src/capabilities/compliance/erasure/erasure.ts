@@ -63,13 +63,10 @@ const holdsMax = 100_000;
 const batchesPerRequest = 200;
 
 const waitingStep = 'waiting';
-/**
- * Time since the request after which the waiting step ends. Denials, attempts and events are buffered in memory for
- * about a second.
- */
+/** Time after the request until the waiting step ends. Denials, attempts and events are buffered in memory for about a second. */
 const settledAfterMs = 10_000;
 
-/** The order matters: records that could create new rows under the old id come first. */
+/** Steps in order. Records that could create new rows under the old id must come first. */
 const steps: readonly (readonly [
   name: string,
   run: (tx: Transaction, batch: RowBatch, deps: ErasureDependencies) => Promise<BatchResult>,
@@ -83,7 +80,7 @@ const steps: readonly (readonly [
   ['closed_chains', eraseClosedChains],
   ['ledger_entries', eraseEntries],
   ['usage', eraseUsage],
-  // Meanwhile retention may have deleted entries under the old name, and closed their chains.
+  // Repeated, because retention may have deleted entries under the old name in the meantime, and closed their chains.
   ['late closed_chains', eraseClosedChains],
   ['events', eraseEvents],
   ['refusals', eraseRefusals],
@@ -101,7 +98,7 @@ const steps: readonly (readonly [
   ['late audit_log', eraseAudit],
 ];
 const firstStep = 'limits';
-/** They move amounts that counters are summed from, also while decisions are made under both names. */
+/** Steps that move amounts from which counters are summed, while decisions may use both names. */
 const movingSteps: ReadonlySet<string> = new Set([
   'closed_chains',
   'ledger_entries',
@@ -171,7 +168,7 @@ export async function requireCustomer(
   orgId: string,
   customerId: string,
 ): Promise<void> {
-  // In limits the wildcard stands for every customer, so no customer can be erased by this name.
+  // The wildcard stands for every customer in limits, so it is not a customer that can be erased.
   if (customerId === WILDCARD) {
     throw apiError('not_found');
   }

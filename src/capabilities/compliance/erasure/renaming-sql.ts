@@ -4,7 +4,7 @@
  */
 import { type RunDimensionName, runDimensions } from '../../../contract/run-dimensions.ts';
 
-/** The text of a JSON value with a character that JSON escapes in place of keys that equal the id. */
+/** Returns a JSON text in which keys that equal the id are replaced by a character that JSON would escape. */
 const withoutKeys = (column: string) => `replace(${column}::text, $4::text || ':', E'\\x01')`;
 /**
  * Replaces every JSON string that equals the id, but not keys, which name fields. Quotes and escapes have only one spelling in
@@ -14,15 +14,15 @@ export const renamedJson = (column: string) =>
   `replace(replace(${withoutKeys(column)}, $4, '"' || $3 || '"'), E'\\x01', $4::text || ':')::jsonb`;
 export const containsId = (column: string) => `strpos(${withoutKeys(column)}, $4) > 0`;
 /**
- * A text as a JSON string, and null as JSON null. In updates, a distributed database allows immutable functions only, which
+ * Returns a text as a JSON string, and null as JSON null. A distributed database only allows immutable functions in updates, which
  * `to_jsonb` and `jsonb_build_object` are not.
  */
 export const jsonString = (text: string) => `(jsonb_object(ARRAY['text', ${text}]) -> 'text')`;
 /** Replaces the id within a name that the caller chose. */
 export const renamedName = (column: string) => `regexp_replace(${column}, $6, $3::text, 'g')`;
 /**
- * The tags that budgets of the org count by, with the id replaced: otherwise a budget would forget what it has counted. All
- * other tags are deleted.
+ * Returns the tags that budgets of the org count by, with the id replaced. Without them, a budget would lose what it has counted.
+ * All other tags are deleted.
  */
 export const keptTags = (tags: string) => `(
   SELECT jsonb_object(array_agg(tag.key), array_agg(${renamedName('tag.value')})) FROM jsonb_each_text(nullif(${tags}, 'null')) AS tag

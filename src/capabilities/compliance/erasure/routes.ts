@@ -54,7 +54,7 @@ export function erasureRoutes(deps: ErasureRouteDependencies): Route[] {
         try {
           await eraseForRequest(deps, erasure.id);
         } catch (error) {
-          // The erasure is stored, and continues in the background.
+          // The erasure is stored and continues in the background.
           log.warn(
             { traceId: call.traceId, err: error, erasure: erasure.id },
             'erasure interrupted; continues in the background',

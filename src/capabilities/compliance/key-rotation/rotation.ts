@@ -46,10 +46,10 @@ const columns: readonly EncryptedColumn[] = [
   ...members,
 ];
 
-/** Maximum per step, so that it takes a fraction of a second and little memory: contents of runs have up to a megabyte. */
+/** Maxima per step, so that it takes a fraction of a second and little memory. Contents of runs have up to a megabyte. */
 const valuesPerStep = 500;
 const bytesPerStep = 8 * 1024 * 1024;
-/** The part of a pass after the columns: ends of audit chains. */
+/** Number of the last part of a pass, after the columns: the heads of audit chains. */
 const headsPart = columns.length;
 const headsKey: EncryptedColumn['key'] = { tenant_id: 'text' };
 
@@ -78,7 +78,7 @@ export async function rotateStep(
   }
   const next = await advance(db, secrets, position);
   const passed = next.part > headsPart;
-  // Values may be written with the old key until the last process has switched, so a whole pass must find none.
+  // Processes may write values with the old key until the last of them has switched. So a whole pass must find no such value.
   const complete = passed && next.reencrypted === 0;
   if (complete) {
     await finishRotation(db, secrets);
@@ -90,7 +90,7 @@ export async function rotateStep(
 
 const start: Position = { part: 0, seen: 0, reencrypted: 0, unreadable: 0 };
 
-/** Only with the embedded engine: on PostgreSQL the file may be one of several. */
+/** Reads the key file again. Only on the embedded engine, because on PostgreSQL each process may have its own file. */
 async function reloadKeys(
   db: Database,
   secrets: RotatableSecrets,
@@ -121,7 +121,10 @@ async function advance(db: Database, secrets: RotatableSecrets, position: Positi
   };
 }
 
-/** Encrypts the key of digests and the check with the current key, and forgets the older keys: a process may start without them. */
+/**
+ * Encrypts the key of digests and the check with the current key, and deletes the record of older keys, so that processes can start
+ * without them.
+ */
 async function finishRotation(db: Database, secrets: RotatableSecrets): Promise<void> {
   const [keyId] = secrets.keyIds() as readonly [string];
   await db.transaction(async (tx) => {

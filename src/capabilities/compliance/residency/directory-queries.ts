@@ -1,7 +1,7 @@
 import { insertMany, type Queryable } from '../../../platform/db/database.ts';
 import type { ResidencyMode } from '../../access/orgs/index.ts';
 
-/** Key data sent to other regions: enough to find its home region, and whether it is still valid. */
+/** The key data that other regions get: enough to find the home region of a key, and whether the key is valid. */
 export interface DirectoryKey {
   readonly id: string;
   readonly digest: string;
@@ -45,7 +45,7 @@ export async function selectHomeOrgs(
   ]);
 }
 
-/** Returns the orgs that changed, whatever their home region, ordered by change. */
+/** Returns the orgs that have changed, with any home region, in the order of their changes. */
 export async function selectChangedOrgs(
   db: Queryable,
   { since, orgId, backSeconds }: { since: string; orgId: string; backSeconds: number },
@@ -185,8 +185,8 @@ export interface PeerLease {
 }
 
 /**
- * Acquires the lease for reading a peer's directory, for at most this long; undefined: another process has it, or had
- * it just now.
+ * Acquires the lease for reading a peer's directory, with a maximum duration. Returns undefined if another process has the lease or
+ * had it a moment ago.
  */
 export async function acquireLease(
   db: Queryable,

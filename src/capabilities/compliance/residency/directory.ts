@@ -20,10 +20,10 @@ import {
 const keysPerOrgMax = 10_000;
 const orgsPerPageMax = 200;
 const keysPerPageMax = 5_000;
-/** Maximum time that a change may commit after a later change. */
+/** Maximum time by which a change may commit after a later one. */
 const backSeconds = 30;
 
-/** An org as it is sent to other regions; `known` is null if the org does not have its home region here. */
+/** An org in the form that other regions get. `known` is null if this region is not its home. */
 export interface DirectoryEntry extends Pick<ReceivedOrg, 'org_id' | 'changed_at'> {
   readonly known: Omit<ReceivedOrg, 'org_id' | 'changed_at'> | null;
 }
@@ -37,7 +37,7 @@ export interface DirectoryPart {
 export type DirectoryRequest =
   /** The full directory: orgs after this one, ordered by id. */
   | { readonly kind: 'whole'; readonly after: string }
-  /** Orgs that changed since `backSeconds` before this time. With `after`, the next page: after this time and org. */
+  /** Orgs that have changed since `backSeconds` before this time. With `after`, it is the next page: orgs after this time and id. */
   | { readonly kind: 'changes'; readonly since: string; readonly after: string | undefined };
 
 /** Returns the part of this region's directory that another region requested. */
@@ -90,7 +90,7 @@ export function createDirectory(db: Database): Directory {
       return (
         key && {
           keyId: key.key_id,
-          // The role is known only in the home region. The lowest role is used because nothing is authorized here.
+          // The role is only known in the home region. The lowest role is used, because this region does not authorize anything.
           role: 'viewer',
           scopes: new Set(),
           notBefore: key.not_before,

@@ -1,9 +1,7 @@
 /**
- * Accepts each forwarded request once. The nonces are in the database, which all processes of the region share; those of one
- * turn of the event loop are inserted together.
- *
- * While the database is unavailable nothing is accepted, unless the edge fails open: then this process accepts each nonce
- * once, and other processes do not know of it.
+ * Accepts each forwarded request once. The nonces are in the database, which all processes of the region share. Those of one turn
+ * of the event loop are inserted together. While the database is unavailable nothing is accepted, unless the edge fails open. This
+ * process then accepts each nonce once, without knowledge of other processes.
  */
 import { agreedNow } from '../../../platform/db/agreed-now.ts';
 import type { Database } from '../../../platform/db/database.ts';

@@ -1,11 +1,9 @@
 /**
- * Forwards requests to the home region of their org before their body is read. Bodies are streamed in both directions
- * with backpressure; nothing is stored.
- *
- * The home region does all checks itself. It takes the client's address and the trace id from a signed header only
- * (`forward-mark.ts`), which it accepts once (`forward-nonces.ts`); a request whose header is not valid is rejected. A
- * request that already has the header, from any sender, is not forwarded again: regions that disagree about the home
- * region or the secret would forward it in a loop.
+ * Forwards requests to the home region of their org before their body is read. Bodies are streamed in both directions with
+ * backpressure; nothing is stored. The home region does all checks itself. It only takes the client's address and the trace id from
+ * a signed header (`forward-mark.ts`), which it accepts once (`forward-nonces.ts`). A request with an invalid header is rejected. A
+ * request that already has the header, from any sender, is not forwarded again, because regions that disagree about the home region
+ * or the secret would forward it in a loop.
  */
 import type { IncomingMessage } from 'node:http';
 import { Counter, type Registry } from 'prom-client';
@@ -100,7 +98,7 @@ export function createForwarding({
       throw new Error('its response was interrupted');
     }
     if (answeredTrace !== traceId) {
-      // The response is not passed on: to a region that does not accept the mark, the body and the address are unknown.
+      // The response is dropped: the other region does not accept the mark, so it knew neither the body nor the client's address.
       log.warn({ traceId, answeredTrace, homeRegion }, 'region rejected a request signed by this region');
       answer.on('error', () => undefined);
       answer.destroy();

@@ -34,7 +34,10 @@ export interface PeerAgents {
   readonly https: HttpsAgent;
 }
 
-/** Every request in flight gets a connection immediately: waiting for one would look like an unreachable peer. */
+/**
+ * Creates the agents. Every request in flight gets a connection immediately, because waiting for one would look like an unreachable
+ * peer.
+ */
 export function createPeerAgents({ inFlightMax }: SendingBounds): PeerAgents {
   const options = { keepAlive: true, maxSockets: inFlightMax, timeout: idleMs };
   return { http: new HttpAgent(options), https: new HttpsAgent(options) };
@@ -52,7 +55,7 @@ export interface ForwardedRequest {
   onEnd(): void;
 }
 
-/** Resolves with the response as soon as its head arrives; throws if there is none. */
+/** Sends the request. Resolves with the response as soon as its head arrives; rejects if there is none. */
 export async function sendToPeer(agents: PeerAgents, forwarded: ForwardedRequest): Promise<IncomingMessage> {
   const { request, response, onBegin, onEnd } = forwarded;
   const outgoing = open(agents, forwarded);
