@@ -23,7 +23,7 @@ export interface TableOptions<Row> {
   readonly rows: readonly Row[];
   /** Content below a row, in the full width of the table. */
   below?(row: Row): Part;
-  /** Cells of a last row with totals, one per column; empty where there is none. */
+  /** Cells of a last row with totals, one per column. A column without a total has an empty cell. */
   readonly totals?: readonly Part[];
 }
 

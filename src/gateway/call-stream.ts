@@ -16,7 +16,7 @@ import { bytesOf } from './usage/output-bound.ts';
 
 /** Time to read the rest of a response after its client has left. */
 const drainMs = 30_000;
-/** Additional time of silence on the client's connection, beyond that of the provider's. */
+/** Time by which the client's connection may be silent for longer than that of the provider. */
 const silenceMarginMs = 30_000;
 
 /** The call of the stream. It occupies a place while the stream is drained, and is settled at the end. */

@@ -206,7 +206,7 @@ class CallInProgress implements OngoingCall, RelayedCall {
     const { isWhole } = read;
     const bytes = redaction.bytes(read.bytes);
     const text = bytes.toString('utf8');
-    // A redirect is not followed and has generated nothing.
+    // A redirect does not count as accepted: it is not followed, so nothing was generated.
     const isAccepted = status < 300 || kindOf(connection).mayChargeFailure(response, parsed(text));
     const received = receivedOf(operation.format.response, text, plan.call.choices, bytesOf);
     // An answer that breaks off was generated completely before. The answer of an error response is lost. A response without output

@@ -1,4 +1,4 @@
-/** Sets the time of a ledger that no service has open back to the clock. */
+/** Resets the time of an embedded ledger to the clock. No service may have the ledger open. */
 import type { Database } from '../../platform/db/database.ts';
 import { aheadMsMax, isAhead } from '../holds/elapsed-lifetimes.ts';
 import type { Hold } from '../holds/hold.ts';

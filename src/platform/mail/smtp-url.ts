@@ -5,7 +5,7 @@ export interface SmtpServer {
   readonly port: number;
   /** True for TLS from the first byte (`smtps`). Otherwise the connection is upgraded with STARTTLS. */
   readonly isSecure: boolean;
-  /** `required`: nothing is sent in plain text. `optional`: STARTTLS is used if the server offers it. */
+  /** `required`: nothing is sent in plain text. `optional`: STARTTLS is used if the server offers it. `never`: it is not used. */
   readonly startTls: StartTls;
   readonly credentials: { readonly user: string; readonly password: string } | undefined;
 }

@@ -162,7 +162,8 @@ export async function eraseStoredAnswers(
   digest: CustomerDigest,
 ): Promise<BatchResult> {
   let changed = 0;
-  // Responses to operators are stored for no org, so those about a customer of another org with the same id are erased too.
+  // Responses to operators are stored under the platform, without an org. So the responses about customers of other orgs with the
+  // same id are erased too.
   for (const tenantId of [orgId, platformTenant]) {
     changed += await eraseStoredResponses(tx, tenantId, digest(tenantId)(from));
   }

@@ -36,7 +36,7 @@ export interface ConfigurationDependencies {
   readonly ledger: Pick<LedgerReads, 'holdsInMemory'>;
   /** Writes the audit entries and events of changes, in their transaction. */
   recordChanges(tx: Transaction, context: CallContext, records: readonly ChangeRecord[]): Promise<void>;
-  /** All routes of the service: a configuration is applied by those of its resources. */
+  /** Returns all routes of the service. A configuration is applied by calling the routes of its resources. */
   routes(): readonly Route[];
 }
 

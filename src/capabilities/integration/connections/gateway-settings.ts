@@ -26,7 +26,7 @@ export interface GatewaySettings {
   readonly unseenInput: (typeof unseenInputModes)[number];
   /** Input tokens assumed for content that cannot be seen; null: the context of the model. */
   readonly unseenInputTokens: number | null;
-  /** Holds the text of models whose tokenizer the gateway does not have at an estimate or at its bytes. */
+  /** The amount to hold for text if the gateway does not have the tokenizer of the model: an estimate, or one token per byte. */
   readonly unknownTokenizer: (typeof unknownTokenizerModes)[number];
   /** Calls of tools of the provider in a request that sets no maximum. */
   readonly maxToolCalls: number;

@@ -1,4 +1,4 @@
-/** Calls to models among log records: the events of Claude Code and Codex. */
+/** Finds model calls in log records: the events that Claude Code and Codex emit. */
 import { hash } from 'node:crypto';
 import { hasCalendarDate } from '../../../kernel/calendar-date.ts';
 import { type Attributes, amountOf, countOf, labelsOf, names, tagsOf, textOf } from './attributes.ts';

@@ -8,7 +8,7 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import { countWaiting, type NewDelivery } from './delivery-queries.ts';
 import type { SubscriptionQueue } from './subscription-queues.ts';
 
-/** Number of waiting deliveries of a subscription from which new ones are recorded as failed; they can be redelivered. */
+/** Maximum number of waiting deliveries of a subscription. Beyond it, new deliveries are recorded as failed; they can be redelivered. */
 export const waitingMax = 50_000;
 
 /** Part of the room that may be used before the next count. */

@@ -44,7 +44,7 @@ export interface ProviderUrls {
 export interface UnsignedRequest {
   readonly connection: { readonly baseUrl: string };
   readonly method: string;
-  /** Below the base URL. */
+  /** Path below the base URL. */
   readonly path: string;
   readonly headers: Record<string, string | string[]>;
   readonly body: Buffer | undefined;
