@@ -1,4 +1,4 @@
-/** What is paid for: costs by kind of usage. */
+/** Costs by kind of usage, for pages of the console. */
 import { cardOf } from './components.ts';
 import { capitalized, count, humanize, shareText, usd } from './format.ts';
 import { html, link, type Markup, type Part } from './html.ts';

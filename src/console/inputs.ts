@@ -13,7 +13,7 @@ export function onceInput(once: string): Markup {
   return hiddenInput(onceField, once);
 }
 
-/** Without `autocomplete="off"` browsers restore the value of an earlier page. */
+/** Returns a hidden field. `autocomplete="off"` keeps browsers from restoring the value of an earlier page. */
 export function hiddenInput(name: string, value: string): Markup {
   return html`<input type="hidden" name="${name}" value="${value}" autocomplete="off">`;
 }

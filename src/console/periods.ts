@@ -199,7 +199,7 @@ export interface PeriodBar {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly period: PagePeriod;
-  /** Also offers all time. */
+  /** True to offer all time too. */
   readonly withAll?: true;
 }
 

@@ -106,7 +106,7 @@ export class DurableSpool {
     if (segment.lines === 0 && segment !== this.#current) {
       await this.#remove(segment);
     } else if (segment.lines === 0 && this.#flushing === undefined) {
-      // Without syncs, lines are appended and released often, and a new file would cost more than a line.
+      // With `os`, lines are appended and released often, and a new file would cost more than a line.
       this.#flushing = this.#durability === 'os' ? this.#emptyCurrent() : this.#retireCurrent();
       await this.#flushing;
       await this.#writeQueue();

@@ -57,7 +57,7 @@ export class LedgerTransaction<Run> {
   readonly #newRuns: NewRunsAssumption | undefined;
   readonly #counters: TransactionCounters;
 
-  /** Without `newRuns`, runs are always looked up by their `external_id`. */
+  /** If `newRuns` is left out, runs are always looked up by their `external_id`. */
   constructor(
     options: PostgresLedgerOptions<Run>,
     orgLimits: OrgLimitsCache,

@@ -143,7 +143,7 @@ export class NotifiedCache<Value> extends NotifiedMap<NonNullable<Value>> {
     }
   }
 
-  /** Also stops sharing and caching all loads in flight, because any of their unknown values may match. */
+  /** Invalidates matching entries. No load in flight is shared or cached any more, because any of their unknown values may match. */
   override invalidateWhere(matches: (value: NonNullable<Value>, key: string) => boolean): void {
     super.invalidateWhere(matches);
     this.#loading.clear();

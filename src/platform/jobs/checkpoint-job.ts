@@ -31,7 +31,7 @@ export function checkpointJob(
     async runOnce() {
       const { walBytes, ageSeconds } = await sinceLastCheckpoint(db);
       if (walBytes >= walBytesMax || (ageSeconds >= ageSecondsMax && walBytes >= walBytesMin)) {
-        // Without a statement timeout, because a checkpoint may take long on a slow disk, and aborting it would lose the work.
+        // No statement timeout, because a checkpoint may take long on a slow disk, and aborting it would lose the work.
         await db.transaction((tx) => tx.query('CHECKPOINT'), { patient: true });
       }
       return false;

@@ -57,7 +57,7 @@ export async function recognizeMember(
   if (live !== undefined) {
     return signedIn(tx, now, live, identity, rules);
   }
-  // Also compares e-mail addresses. The same person has another subject at another provider, which may not verify addresses.
+  // E-mail addresses are compared too. The same person has another subject at another provider, which may not verify addresses.
   if (known !== undefined || (await wasRemoved(tx, orgId, claimedEmails))) {
     throw apiError('forbidden', 'You were removed from this organization. Ask an owner to invite you again.');
   }

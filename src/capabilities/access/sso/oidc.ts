@@ -129,7 +129,7 @@ function clientAuth(supported: readonly string[] | undefined, secret: string | u
   if (secret === undefined) {
     return oidc.None();
   }
-  // Without listed methods, `client_secret_basic` is the default of the protocol.
+  // If no methods are listed, `client_secret_basic` is the default of the protocol.
   return (supported ?? ['client_secret_basic']).includes('client_secret_basic')
     ? oidc.ClientSecretBasic(secret)
     : oidc.ClientSecretPost(secret);

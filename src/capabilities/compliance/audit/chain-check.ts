@@ -181,7 +181,7 @@ export class ChainCheck {
       );
     }
     this.#nameSuspects();
-    // Without the redaction entry an erasure cannot be distinguished from a change.
+    // If the redaction entry is missing, an erasure cannot be distinguished from a change.
     for (const seqs of this.#redacted.values()) {
       for (const seq of seqs.keys()) {
         this.#find('entry_changed', seq, 'The entry refers to an erasure that is not among these entries.');

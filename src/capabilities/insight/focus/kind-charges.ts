@@ -44,7 +44,7 @@ export const kindCharges: FocusVersion<KindCharge, (typeof sums)[number]> = {
   ),
 };
 
-/** How a kind of tokens is named in SKUs. `details` are properties that FOCUS defines. */
+/** The name of a kind of tokens in SKUs. `details` are properties that FOCUS defines. */
 interface TokenMeter {
   readonly meter: string;
   readonly details: {

@@ -142,7 +142,8 @@ async function amountsOf(deps: IncreaseDependencies, hold: Hold, body: IncreaseH
   }
   const added = BigInt(output_tokens);
   const terms = { tier: service?.tier ?? null, region: service?.region ?? null };
-  // Without a service, the hold has the input and output tokens of the request. If the input is unknown, any rates may apply.
+  // If no service was stated, the hold has the input and output tokens of the request. If the input is unknown, any rates may
+  // apply.
   const inputTokens = service === undefined ? hold.amounts.tokens : BigInt(service.inputTokens ?? maxTokens);
   const rates = maximumRatesFor(tariff, terms, inputTokens);
   return { usd: worstCaseOutputCost(rates, added), tokens: added, requests: 0n };

@@ -9,7 +9,7 @@ import { computeFigures, type SummaryDependencies } from './summaries.ts';
 
 const orgsPerBatch = 50;
 const activeSeconds = 300;
-/** Also finds usage that was posted to an earlier time. */
+/** Interval for orgs without recent usage. It also finds usage that was posted to an earlier time. */
 const idleSeconds = 3_600;
 
 export interface SummaryJobDependencies extends SummaryDependencies {

@@ -191,7 +191,7 @@ function explainEmpty(row: Row): boolean {
   return isEmpty;
 }
 
-/** Without tokens there is nothing to decide by. */
+/** Explains the rest of a row as unknown if there are no tokens to decide by. */
 function explainAmounts(row: Row): boolean {
   return !row.options.hasTokens && explainRest(row, 'unknown');
 }

@@ -93,7 +93,7 @@ const commonSso = {
 const ssoDefaults = { ...commonSso, required: false };
 const oidcScope = 'openid email profile';
 
-/** Without `client_secret` the stored one stays. */
+/** The section for single sign-on. If `client_secret` is left out, the stored one is kept. */
 export const sso: SingleSection = {
   shape: 'single',
   name: 'sso',

@@ -94,7 +94,7 @@ export const emailSubscriptions: ListSection = {
     events: Array.isArray(events) ? withoutWildcard(events) : (events ?? alertEvents),
     recipients: normalizedRecipients(item.recipients),
   }),
-  // Without those who have unsubscribed: another subscription would send every alert twice to the others.
+  // People who have unsubscribed are left out: another subscription would send every alert twice to the others.
   findWithOtherKey: (wanted, resources) =>
     resources
       .filter(

@@ -79,7 +79,7 @@ function rankOf(
 ): Rank | undefined {
   const { modelNames, modelPatterns } = connection;
   if (modelNames.size === 0 && modelPatterns.length === 0) {
-    // Without a list it would take calls that are meant for another provider.
+    // A connection without a list of models would take calls that are meant for another provider.
     return kindOf(connection).isAnyProvider && !('connection' in wanted) ? undefined : ranks.every;
   }
   if (model === undefined) {

@@ -117,7 +117,7 @@ function planModel(
   if (!hasRoom(prices, entry.model)) {
     return plan('skipped', 'too_many_versions', rates);
   }
-  // Without a difference, the name keeps the previous price of the other model.
+  // If nothing differs, the name keeps the previous price of the other model.
   if (current === undefined || rates.length === 0) {
     return plan('added', null, rates);
   }

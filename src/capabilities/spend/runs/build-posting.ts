@@ -182,7 +182,7 @@ function spentAmounts({ cost, counts, end }: StagedRun<unknown>): Amounts {
 function setSpent(posting: Built, { cost: { price, parts, cacheSavings }, end }: StagedRun<unknown>): void {
   posting.parts = withTools(parts, end);
   posting.cacheSavings = cacheSavings;
-  // Without rates there is no version from which the cost was computed.
+  // If there are no rates, there is no version from which the cost was computed.
   posting.priceVersion = price === undefined || price.unpriced === 'record' ? null : price.versionId;
   posting.isUnpriced = price?.unpriced !== undefined;
   posting.marks = end?.marks;

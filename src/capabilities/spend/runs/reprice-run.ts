@@ -45,7 +45,7 @@ export async function repriceRun(
   }
   const delta = cost - run.cost_nanos - run.adjusted_nanos;
   const before = await readPaid(deps.db, orgId, run.id);
-  // Without the entries that retention has deleted, it is not known which kinds the old cost is counted in.
+  // If retention has deleted entries, it is unknown which kinds the old cost is counted in.
   const isWhole = before.usd === run.cost_nanos + run.adjusted_nanos;
   const parts = isWhole ? sumOfParts(charge.parts, negatedParts(before.parts)) : noParts;
   const reason = `Priced as ${price.versionId}`;

@@ -18,7 +18,7 @@ export interface MonthChart {
   readonly month: { readonly start: string; readonly today: string };
 }
 
-/** Without history the API forecasts zero, which is not an expectation. */
+/** Returns false if the forecast has no history. The API then forecasts zero, which is not an expectation. */
 export function hasForecast({ quality }: Pick<SpendForecast, 'quality'>): boolean {
   return quality !== 'none';
 }

@@ -77,7 +77,7 @@ async function overview(visit: ScreenVisit) {
     api.tryGet<'refusals.list'>(`${org.path}/refusals?limit=8`),
     api.tryGet<'approvals.list'>(`${org.path}/approvals?state=pending&limit=${approvalsCounted}`),
   ]);
-  // Without `group_by` there is one forecast, of all runs.
+  // The call has no `group_by`, so there is one forecast, of all runs.
   const forecast = forecasts instanceof ApiFailure ? forecasts : (forecasts.data[0] as SpendForecast);
   const nearest = await nearestLimits(limits, visit);
   const today = localTime(org.timezone, nowMs).date;

@@ -45,7 +45,7 @@ export async function openPostgresBulk(url: string): Promise<BulkConnection> {
     connectionTimeoutMillis: 10_000,
     application_name: 'purser transfer',
   });
-  // Without a listener a lost connection would end the process; the statement in progress fails anyway.
+  // Needed, because a lost connection without a listener would end the process. The statement in progress fails anyway.
   client.on('error', () => undefined);
   try {
     await client.connect();

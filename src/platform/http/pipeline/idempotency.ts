@@ -130,7 +130,7 @@ export async function reserve(
     throw erasedResponseError();
   }
   if (stored?.status == null || stored.body === null) {
-    // Also thrown if the row has disappeared: its owner has released it, and a retry will find the key free.
+    // This is also thrown if the row has disappeared: its owner has released it, and a retry will find the key free.
     throw apiError('idempotency_key_processing');
   }
   return {
