@@ -137,7 +137,7 @@ const layouts = ['', '/v1', '/deployments/{model}'].flatMap((layout) => [
 
 /** Returns all of our paths below which a connection of this kind is called in this format. */
 function pathsTo(kind: keyof typeof connectionKinds, format: CallFormat, model: string): string[] {
-  const connection = connectionTo('', kind);
+  const connection = connectionTo('http://127.0.0.1', kind);
   return servedPaths
     .flatMap(({ prefix }) => layouts.map((layout) => `${prefix}${layout}${format.path}`))
     .map((path) => path.replace('{connection}', connection.name).replace('{model}', model))
