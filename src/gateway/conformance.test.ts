@@ -128,7 +128,7 @@ function isOutputEnded({ response }: CallFormat, text: string): boolean {
   return open.isOutputEnded;
 }
 
-/** What our paths have between their prefix and the path of the format. A prefix with another layout fails the test of the prefixes. */
+/** The parts of our paths between their prefix and the path of the format. A prefix with another layout fails the test of the prefixes. */
 const layouts = ['', '/v1', '/deployments/{model}'].flatMap((layout) => [
   layout,
   `/{connection}${layout}`,
@@ -338,7 +338,7 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
     },
   );
 
-  /** What says that the model does not show its reasoning. */
+  /** The ways to learn that the model does not show its reasoning. */
   const hiding = [
     { by: 'the request', more: sample.reasoning },
     { by: 'the model that the response names', reportedModel: hidingModel },

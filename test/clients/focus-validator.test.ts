@@ -152,7 +152,7 @@ async function validate(file: string, version: string, rules: readonly string[] 
   return JSON.parse(stdout);
 }
 
-/** What the data supports, by which the validator selects rules. */
+/** The features of our data: the validator applies the rules of these features. */
 const criteria = [
   'ACCOUNT_NAMING_SUPPORTED',
   'MULTIPLE_PRICING_CATEGORIES_SUPPORTED',

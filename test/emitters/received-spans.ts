@@ -1,4 +1,4 @@
-/** What is kept of spans that a program has sent. */
+/** The parts that are recorded of the spans of a program. */
 import type { RecordedSpan } from './recording.ts';
 
 type Value = RecordedSpan['attributes'][string];

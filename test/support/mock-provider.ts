@@ -14,7 +14,7 @@ export interface BilledCall {
   readonly model: string;
   readonly inputTokens: number;
   outputTokens: number;
-  /** What was sent of a streamed response. */
+  /** The part of a streamed response that was sent. */
   readonly chunks: Buffer[];
   /** True once the response was sent completely. */
   isComplete: boolean;
@@ -402,7 +402,7 @@ class Responder {
       throw new Error('failed');
     }
     if (fault !== undefined && 'cutAfter' in fault && chunks >= fault.cutAfter) {
-      // What was billed has been sent: the end of a connection takes back what is still in the process.
+      // Everything billed must have left the process: closing the connection drops what is still buffered.
       while (this.#response.writableLength > 0 && !this.#response.destroyed) {
         await setImmediate();
       }

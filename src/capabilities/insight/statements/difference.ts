@@ -228,8 +228,8 @@ function explainTokens(row: Row, valueAtRates: Valuation): boolean {
 }
 
 /**
- * The rest is due to single rates if the differences between the billed and the recorded rates, for the recorded tokens, add up to it.
- * What they add up to less is part of the largest.
+ * Explains the rest by single rates. For each kind, the recorded tokens are valued at the billed rate and at the recorded one. If these
+ * differences add up to the rest, they are its causes; a deviation within the tolerance is added to the largest.
  */
 function explainRates(row: Row): void {
   const { billed, all, rest, tolerance } = row;

@@ -138,8 +138,8 @@ function isCount(value: unknown): value is number {
 }
 
 /**
- * Langfuse has the usage of OpenAI or Anthropic as it was reported, or else its own kinds of tokens, which do not include each other: `input` leaves out
- * those that were cached or audio.
+ * Langfuse has the usage of OpenAI or Anthropic as it was reported, or else its own kinds of tokens, which do not include each other:
+ * its `input` is without cached and audio tokens.
  */
 function usageDetails(details: Fields): CallUsage | Counts | undefined {
   const asReported =
