@@ -23,8 +23,8 @@ export class ApiFailure extends Error {
   }
 
   /** The invalid fields of `validation_failed`; empty for other codes. */
-  get fields(): readonly FieldError[] {
-    return this.code === 'validation_failed' ? (this.details.fields as FieldError[]) : [];
+  get fields(): readonly FormFieldError[] {
+    return this.code === 'validation_failed' ? (this.details.fields as FormFieldError[]) : [];
   }
 
   /** Returns the error with `prefix` removed from its field names, for forms whose fields are one part of the body. */
@@ -41,7 +41,7 @@ export function apiFailure({ status, code, message, details }: ApiError): ApiFai
   return new ApiFailure(status, code, message, details as ApiFailure['details']);
 }
 
-export interface FieldError {
+export interface FormFieldError {
   readonly field: string;
   readonly code: string;
   readonly message: string;

@@ -1,5 +1,5 @@
 /** Components of pages: headings, cards, figures and messages. */
-import { ApiFailure, type FieldError } from './api.ts';
+import { ApiFailure, type FormFieldError } from './api.ts';
 import { html, link, type Markup, type Part } from './html.ts';
 
 /** Links to the parts of a page, or to related pages. */
@@ -44,12 +44,12 @@ export function requirement(failure: ApiFailure): Markup {
 }
 
 /** An error message, announced by screen readers, with the field errors that no field shows. */
-export function alert(text: string, fieldErrors: readonly FieldError[] = []): Markup {
+export function alert(text: string, fieldErrors: readonly FormFieldError[] = []): Markup {
   return html`<div class="alert" role="alert"><p>${text}</p>${fieldErrorList(fieldErrors)}</div>`;
 }
 
-export function fieldErrorList(fieldErrors: readonly FieldError[]): Markup | false {
-  const item = ({ field, message }: FieldError) => html`<li><code>${field}</code>: ${message}</li>`;
+export function fieldErrorList(fieldErrors: readonly FormFieldError[]): Markup | false {
+  const item = ({ field, message }: FormFieldError) => html`<li><code>${field}</code>: ${message}</li>`;
   return fieldErrors.length > 0 && html`<ul>${fieldErrors.map(item)}</ul>`;
 }
 

@@ -2,7 +2,7 @@
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { count, day, humanize, usd } from './format.ts';
 import { html, type Markup, type Part } from './html.ts';
-import type { DenialView } from './views.ts';
+import type { DenialItem } from './views.ts';
 
 const titles: Readonly<Record<string, string>> = {
   spend_cap_exceeded: 'Daily spend cap',
@@ -26,7 +26,7 @@ export function denialTitle(code: string): string {
 }
 
 /** The kind of check, with the name of the limit where it has one. */
-export function denialName({ code, details, cause }: DenialView): string {
+export function denialName({ code, details, cause }: DenialItem): string {
   const title = details.scope_kind === 'customer' ? 'Customer limit' : denialTitle(code);
   const isNamed =
     cause !== null && cause.name !== null && cause.kind !== 'policy' && cause.kind !== 'detector';
@@ -44,7 +44,7 @@ export interface Shortfall {
 }
 
 /** Returns what was missing; undefined for checks that do not count. */
-export function shortfallOf({ code, details }: Pick<DenialView, 'code' | 'details'>): Shortfall | undefined {
+export function shortfallOf({ code, details }: Pick<DenialItem, 'code' | 'details'>): Shortfall | undefined {
   const text = (name: string) => (details[name] == null ? undefined : String(details[name]));
   const money = (limit: string | undefined, spent: string | undefined, resetsAt: string | undefined) => ({
     limit: usd(limit),
@@ -94,7 +94,7 @@ function difference(limit: string | undefined, spent: string | undefined): strin
 }
 
 /** Explains a denial in one line. */
-export function denialReason(denial: DenialView, timezone: string): Markup {
+export function denialReason(denial: DenialItem, timezone: string): Markup {
   const { code, details, message } = denial;
   const text = (name: string) => (details[name] === undefined ? '' : String(details[name]));
   const shortfall = shortfallOf(denial);

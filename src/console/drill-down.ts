@@ -3,7 +3,7 @@ import { calendarWindow } from '../kernel/windows.ts';
 import { type DayRange, daysOf } from './day-range.ts';
 import { link } from './html.ts';
 import type { ScreenVisit } from './screen.ts';
-import type { LimitView } from './views.ts';
+import type { LimitItem } from './views.ts';
 
 type Filters = Readonly<Record<string, string | undefined>>;
 
@@ -16,7 +16,7 @@ export function usageLink(filters: Filters, days?: DayRange): string {
 }
 
 /** Returns the filters of the runs that count in a limit; undefined if they cannot be listed: it counts each value apart. */
-export function matchFilters(match: LimitView['match']): Filters | undefined {
+export function matchFilters(match: LimitItem['match']): Filters | undefined {
   const fields = Object.entries(match);
   if (fields.some(([, value]) => value === '*')) {
     return undefined;
@@ -31,7 +31,7 @@ export function matchFilters(match: LimitView['match']): Filters | undefined {
 /** Returns a link to the spend of each value of a field, in the current period of a limit; undefined without a period. */
 export function spendPerValueLink(
   field: string,
-  { period, timezone }: Pick<LimitView, 'period' | 'timezone'>,
+  { period, timezone }: Pick<LimitItem, 'period' | 'timezone'>,
   { org, now }: Pick<ScreenVisit, 'org' | 'now'>,
 ): string | undefined {
   if (period === null) {

@@ -21,7 +21,8 @@ import {
   view,
 } from './screen.ts';
 
-type Body = Record<string, unknown>;
+/** The values of a form as the request body. */
+export type FormBody = Readonly<Record<string, unknown>>;
 
 export interface FormPage<Id extends OperationId> {
   /** Shown by GET, submitted by POST. */
@@ -39,15 +40,15 @@ export interface FormPage<Id extends OperationId> {
   load?(visit: ScreenVisit): Promise<Values>;
   readonly call: Call;
   /** Builds the request body. Default: the values by the names of the fields. */
-  body?(body: Body, visit: ScreenVisit): object | Promise<object>;
+  body?(body: FormBody, visit: ScreenVisit): object | Promise<object>;
   /** Prefix of the fields in the body, such as `changes.`, which the API includes in its field errors. */
   readonly within?: string;
   /** Rejects input that the API would accept. */
-  check?(body: Body, visit: ScreenVisit): ApiFailure | undefined | Promise<ApiFailure | undefined>;
+  check?(body: FormBody, visit: ScreenVisit): ApiFailure | undefined | Promise<ApiFailure | undefined>;
   /** Content above the form. */
   above?(visit: ScreenVisit): Part | Promise<Part>;
   /** Replaces the single call of the API where several are needed. */
-  send?(visit: ScreenVisit, body: Body): Promise<Responses[Id] | ApiFailure>;
+  send?(visit: ScreenVisit, body: FormBody): Promise<Responses[Id] | ApiFailure>;
   readonly done?: FormOutcome;
   /** Set if submitting may take long: its progress is then shown. */
   readonly longWork?: true;
@@ -59,13 +60,13 @@ export interface FormPage<Id extends OperationId> {
   readonly attempt?: {
     readonly label: string;
     readonly call: Call;
-    run(visit: ScreenVisit, body: Body): Promise<Markup | ApiFailure>;
+    run(visit: ScreenVisit, body: FormBody): Promise<Markup | ApiFailure>;
   };
   /** Content below the form, such as the delete button. `stored`: what `load` returns. */
   below?(visit: ScreenVisit, stored: Values): Part;
 }
 
-interface Shown {
+interface ShownForm {
   readonly fields: readonly Field[];
   readonly values: Values;
   /** The values that `load` has returned, if it was called. */
@@ -83,7 +84,7 @@ export function formScreens<Id extends OperationId = never>(page: FormPage<Id>):
   }
   async function shown(
     visit: ScreenVisit,
-    { fields, values, stored, failure, result }: Shown,
+    { fields, values, stored, failure, result }: ShownForm,
   ): Promise<ScreenAnswer> {
     const body = html`${await page.above?.(visit)}
 ${panel(

@@ -3,7 +3,7 @@
  * Validation is left to the API.
  */
 import { Temporal } from 'temporal-polyfill';
-import type { ApiFailure, FieldError } from './api.ts';
+import type { ApiFailure, FormFieldError } from './api.ts';
 import { buttonTo } from './buttons.ts';
 import { alert } from './components.ts';
 import { html, type Markup, type Part } from './html.ts';
@@ -100,12 +100,12 @@ export function formAsText(fields: readonly Field[], values: Values): Markup {
 }
 
 /** The API writes `model_mix[0].percent` for the field `model_mix.0.percent`. */
-function isAbout(name: string, { field }: FieldError): boolean {
+function isAbout(name: string, { field }: FormFieldError): boolean {
   const place = field.replaceAll(/\[(\d+)\]/g, '.$1');
   return place === name || place.startsWith(`${name}.`);
 }
 
-function fieldOf(field: Field, values: Values, allErrors: readonly FieldError[]): Markup {
+function fieldOf(field: Field, values: Values, allErrors: readonly FormFieldError[]): Markup {
   const { name, label, kind, help, required } = field;
   const value = values[name];
   const id = `field-${name.replaceAll('.', '-')}`;
@@ -154,7 +154,7 @@ function suggestionList(id: string, suggestions: readonly Option[]): Markup {
 function groupOf(
   { name, label, kind, help, parts = [] }: Field,
   values: Values,
-  fieldErrors: readonly FieldError[],
+  fieldErrors: readonly FormFieldError[],
 ): Markup {
   const lines = kind === 'group' ? [name] : linesShown(name, values);
   const names = lines.map((line) => parts.map((part) => ({ ...part, name: `${line}.${part.name}` })));

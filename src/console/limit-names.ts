@@ -7,7 +7,7 @@ import { capitalized, humanize, inUnit } from './format.ts';
 import type { Option } from './forms.ts';
 import { html, type Markup, type Part, path } from './html.ts';
 import { badge } from './inline.ts';
-import type { LimitUsage, LimitView } from './views.ts';
+import type { LimitItem, LimitItemUsage } from './views.ts';
 
 const kindNames: Readonly<Record<string, string>> = {
   spend_cap: 'Daily spend cap',
@@ -38,7 +38,7 @@ export function kindName(kind: string): string {
 }
 
 /** The limit's own name, or one made of its kind and scope. */
-export function limitName({ kind, name, match }: LimitView): string {
+export function limitName({ kind, name, match }: LimitItem): string {
   if (name !== null && name !== '') {
     return name;
   }
@@ -55,7 +55,7 @@ export function fieldName(field: string): string {
 }
 
 /** The scope of a limit, such as “workflow triage”; empty for the entire organization. */
-export function scopeName(match: LimitView['match']): string {
+export function scopeName(match: LimitItem['match']): string {
   // Every chain limit counts per chain.
   return Object.entries(match)
     .filter(([field]) => field !== 'chain_id')
@@ -66,7 +66,7 @@ export function scopeName(match: LimitView['match']): string {
     .join(', ');
 }
 
-export function usageMeter(limit: LimitView, standing: LimitUsage): Markup {
+export function usageMeter(limit: LimitItem, standing: LimitItemUsage): Markup {
   return meter({
     label: limitName(limit),
     settled: Number(standing.settled),
@@ -76,7 +76,7 @@ export function usageMeter(limit: LimitView, standing: LimitUsage): Markup {
   });
 }
 
-export function remainingText(limit: LimitView, standing: LimitUsage): Markup {
+export function remainingText(limit: LimitItem, standing: LimitItemUsage): Markup {
   const held = Number(standing.held);
   const whole = inUnit(limit.unit, limit.limit);
   const ofWhole = overspend(limit, standing) > 0 ? `the limit of ${whole}` : `of ${whole} remaining`;
@@ -84,21 +84,21 @@ export function remainingText(limit: LimitView, standing: LimitUsage): Markup {
 }
 
 /** The remaining amount of a limit, or the overspend of a limit that is exceeded. */
-export function remaining(limit: LimitView, standing: LimitUsage): Part {
+export function remaining(limit: LimitItem, standing: LimitItemUsage): Part {
   const over = overspend(limit, standing);
   return over > 0
     ? html`<strong class="over">${inUnit(limit.unit, over)} over</strong>`
     : inUnit(limit.unit, standing.remaining);
 }
 
-function overspend({ limit }: LimitView, { settled, held }: LimitUsage): number {
+function overspend({ limit }: LimitItem, { settled, held }: LimitItemUsage): number {
   const over = Number(settled) + Number(held) - Number(limit);
   // Amounts have nine decimals; anything smaller comes from adding floating-point numbers.
   return over < 1e-9 ? 0 : over;
 }
 
 /** The state of a limit that needs attention. */
-export function stateBadge(limit: LimitView): Markup | false {
+export function stateBadge(limit: LimitItem): Markup | false {
   if (limit.state === 'near') {
     return badge('Near limit', 'warn');
   }
@@ -107,7 +107,7 @@ export function stateBadge(limit: LimitView): Markup | false {
 }
 
 /** The used share of a limit, including holds. A limit of zero is used up. */
-export function usedShare(limit: LimitView): number {
+export function usedShare(limit: LimitItem): number {
   const { standing } = limit;
   if (standing === null) {
     return 0;
@@ -117,19 +117,19 @@ export function usedShare(limit: LimitView): number {
 }
 
 /** Kind and scope, unless the name already contains them. */
-export function limitSubtitle(limit: LimitView): string {
+export function limitSubtitle(limit: LimitItem): string {
   const name = limitName(limit);
   return [kindName(limit.kind), scopeName(limit.match)]
     .filter((part) => part !== '' && !name.toLowerCase().includes(part.toLowerCase()))
     .join(' · ');
 }
 
-export function limitLink(limit: LimitView): Markup {
+export function limitLink(limit: LimitItem): Markup {
   return html`<a href="${limitPath(limit)}">${limitName(limit)}</a>`;
 }
 
 /** The page of a limit. */
-export function limitPath({ id }: Pick<LimitView, 'id'>): string {
+export function limitPath({ id }: Pick<LimitItem, 'id'>): string {
   return path`/console/limits/${id}`;
 }
 

@@ -1,11 +1,10 @@
 /** Names of API keys and members, which rows of other lists contain only by id, and links to them and to customers. */
 import { type Api, ApiFailure } from './api.ts';
 import { html, link, type Part, path } from './html.ts';
-import type { Responses } from './responses.ts';
 import type { ScreenVisit, VisitedOrg } from './screen.ts';
+import type { KeyResponse } from './views.ts';
 
-type KeyView = Responses['keys.read'];
-export type KeysById = ReadonlyMap<string, KeyView>;
+export type KeysById = ReadonlyMap<string, KeyResponse>;
 
 /** Reads a single key by its id. Otherwise reads all keys at once, up to a page; then the given ones that are not among them. */
 export async function keysById(api: Api, org: VisitedOrg, ids: readonly string[]): Promise<KeysById> {

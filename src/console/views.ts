@@ -1,8 +1,11 @@
-/** Types of the API's responses that several pages read. */
+/** Types of the API's responses that several pages read: an item of a list, or a whole response. */
 import type { Item, Responses } from './responses.ts';
 
-export type LimitView = Item<'limits.list'>;
-export type LimitUsage = NonNullable<LimitView['standing']>;
-export type UsageView = Responses['usage.read'];
-export type UsageRow = Item<'usage.read'>;
-export type DenialView = Item<'refusals.list'>;
+export type KeyResponse = Responses['keys.read'];
+export type LimitResponse = Responses['limits.read'];
+export type LimitItem = Item<'limits.list'>;
+export type LimitItemUsage = NonNullable<LimitItem['standing']>;
+export type UsageResponse = Responses['usage.read'];
+export type UsageItem = Item<'usage.read'>;
+export type UsageSeriesResponse = Responses['usage.series'];
+export type DenialItem = Item<'refusals.list'>;

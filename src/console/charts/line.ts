@@ -103,9 +103,9 @@ export function lineChart(input: LineChart): Markup {
   });
 }
 
-type Place = (value: number) => number;
+type Scale = (value: number) => number;
 
-function linePath(values: readonly (number | null)[], x: Place, y: Place): string {
+function linePath(values: readonly (number | null)[], x: Scale, y: Scale): string {
   let isDrawing = false;
   return values
     .map((value, index) => {
@@ -122,7 +122,7 @@ function linePath(values: readonly (number | null)[], x: Place, y: Place): strin
     .join('');
 }
 
-function bandPath({ low, high }: LineBand, x: Place, y: Place): string {
+function bandPath({ low, high }: LineBand, x: Scale, y: Scale): string {
   const points = (values: readonly (number | null)[]) =>
     values.flatMap((value, index) => (value === null ? [] : [`${round(x(index))} ${y(value)}`]));
   const outline = [...points(high), ...points(low).reverse()];

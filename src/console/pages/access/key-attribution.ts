@@ -2,15 +2,13 @@
 import { type AttributionField, attributionFields } from '../../../contract/attribution.ts';
 import { runDimensions } from '../../../contract/run-dimensions.ts';
 import { ApiFailure } from '../../api.ts';
+import type { FormBody } from '../../form-screens.ts';
 import { capitalized } from '../../format.ts';
 import { dotted, type Field, type Values } from '../../forms.ts';
 import { html, type Part } from '../../html.ts';
 import { badge } from '../../inline.ts';
-import type { Responses } from '../../responses.ts';
 import type { ScreenVisit } from '../../screen.ts';
-
-type KeyView = Responses['keys.read'];
-type Body = Readonly<Record<string, unknown>>;
+import type { KeyResponse } from '../../views.ts';
 
 function labelOf(field: AttributionField): string {
   return capitalized(field === 'tags' ? field : runDimensions[field].noun);
@@ -41,7 +39,7 @@ export const attributionFormFields: readonly Field[] = [
 export function attributionFormValues({
   attribution,
   attribution_locked,
-}: Pick<KeyView, 'attribution' | 'attribution_locked'>): Values {
+}: Pick<KeyResponse, 'attribution' | 'attribution_locked'>): Values {
   const { tags, ...rest } = attribution;
   return {
     ...dotted(rest, 'attribution'),
@@ -64,7 +62,7 @@ export function ownAttribution({ credential, query }: ScreenVisit): Values {
 }
 
 /** Converts the tags to an object, and a blank member to null, which makes the key that of a service. */
-export function attributionBody(body: Body): Body {
+export function attributionBody(body: FormBody): FormBody {
   const { tags, ...rest } = (body.attribution ?? {}) as Record<string, string>;
   const entries = linesOf(tags).map((line): [string, string] => {
     const [name = '', ...value] = line.split('=');
@@ -81,7 +79,7 @@ export function attributionBody(body: Body): Body {
 }
 
 /** The API cannot report a line that is not a tag, because it only receives the tags. */
-export function withInvalidTags({ attribution }: Body): ApiFailure | undefined {
+export function withInvalidTags({ attribution }: FormBody): ApiFailure | undefined {
   const lines = linesOf((attribution as Record<string, string> | undefined)?.tags);
   const field = {
     field: 'attribution.tags',
@@ -101,7 +99,7 @@ function linesOf(text: string | undefined): string[] {
 }
 
 /** Name, value and lock of each field that has a value. */
-export function attributionEntries({ attribution, attribution_locked }: KeyView): [string, Part][] {
+export function attributionEntries({ attribution, attribution_locked }: KeyResponse): [string, Part][] {
   return attributionFields.flatMap((name): [string, Part][] => {
     const value = attribution[name];
     if (value === undefined) {
@@ -116,6 +114,6 @@ export function attributionEntries({ attribution, attribution_locked }: KeyView)
 }
 
 /** All values in one cell of a table. */
-export function attributionCell(key: KeyView): Part {
+export function attributionCell(key: KeyResponse): Part {
   return attributionEntries(key).map(([name, value]) => html`<div>${name}: ${value}</div>`);
 }

@@ -53,15 +53,15 @@ const presets: readonly Preset[] = [
   },
 ];
 
-type Credential = ScreenVisit['credential'];
+type VisitorCredential = ScreenVisit['credential'];
 
 /** Limited to the visitor's own role and scopes: the API rejects others. */
-function scopesOf(preset: Preset, { scopes }: Credential): string[] {
+function scopesOf(preset: Preset, { scopes }: VisitorCredential): string[] {
   return [...scopes].filter((scope) => preset.holds(scope));
 }
 
 /** The initial values of the form. */
-export function presetValues(name: string | null, credential: Credential): Values {
+export function presetValues(name: string | null, credential: VisitorCredential): Values {
   const preset = presets.find((one) => one.name === name);
   return preset === undefined
     ? { role: 'member', scopes: [] }

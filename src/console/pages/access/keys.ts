@@ -15,6 +15,7 @@ import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { quickStarts } from '../../snippets.ts';
 import type { Column } from '../../table.ts';
+import type { KeyResponse } from '../../views.ts';
 import {
   attributionBody,
   attributionCell,
@@ -25,8 +26,6 @@ import {
 } from './key-attribution.ts';
 import { scopeList, statusTones } from './key-cells.ts';
 import { presetLinks, presetValues } from './key-presets.ts';
-
-type KeyView = Responses['keys.read'];
 
 /** The pages for keys of an organization, or of operators, whose keys have neither other roles nor scopes. */
 interface KeyPages {
@@ -209,7 +208,7 @@ const orgFilters: readonly Filter[] = [
 async function list(visit: ScreenVisit, { audience, listPath, intro }: KeyPages) {
   const { api, org, query, now, credential } = visit;
   const listed = await api.get<'keys.list'>(link(`${org.path}/keys`, { ...filterQuery(query), limit: '50' }));
-  const columns: Column<KeyView>[] = [
+  const columns: Column<KeyResponse>[] = [
     {
       title: 'Name',
       cell({ id, name, hint }) {
@@ -248,7 +247,7 @@ ${card('API keys', body)}`;
 }
 
 /** Keys with a higher role cannot be revoked, and keys with more scopes than the visitor's cannot be rotated. */
-function actions(key: KeyView, listPath: string, visit: ScreenVisit): Markup | false {
+function actions(key: KeyResponse, listPath: string, visit: ScreenVisit): Markup | false {
   const { role, scopes } = visit.credential;
   const at = `${listPath}/${encodeURIComponent(key.id)}`;
   const mayRotate = role === 'operator' || key.scopes.every((scope) => scopes.has(scope));

@@ -13,7 +13,7 @@ import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, seeOther, type View, view } from '../../screen.ts';
 import type { Column } from '../../table.ts';
 import { grantableScopes } from './operator-scopes.ts';
-import { type GrantView, grantTones } from './settings-support.ts';
+import { type GrantItem, grantTones } from './settings-support.ts';
 
 const listPath = '/console/grants';
 /** Sign-in path of support sessions. */
@@ -96,7 +96,7 @@ async function list(visit: ScreenVisit) {
 ${filterBar(listPath, filters, query)}${card('Grants', body)}`;
 }
 
-const grantColumns = (visit: ScreenVisit): readonly Column<GrantView>[] => [
+const grantColumns = (visit: ScreenVisit): readonly Column<GrantItem>[] => [
   {
     title: 'Organization',
     cell: (one) => html`<a href="${path`/console/orgs/${one.org_id}`}"><code>${one.org_id}</code></a>`,
@@ -111,7 +111,7 @@ const grantColumns = (visit: ScreenVisit): readonly Column<GrantView>[] => [
   { title: '', cell: (one) => actions(one, visit) },
 ];
 
-function actions({ id, status, reason }: GrantView, visit: ScreenVisit): Markup | false {
+function actions({ id, status, reason }: GrantItem, visit: ScreenVisit): Markup | false {
   const at = path`/console/grants/${id}`;
   return (
     (status === 'active' || status === 'pending') &&

@@ -21,7 +21,7 @@ const listPath = '/console/orgs';
 const orgPath = `${listPath}/{org_id}`;
 const apiPath = '/v1/admin/orgs/{org_id}';
 
-type OrgView = Responses['orgs.read'];
+type OrgResponse = Responses['orgs.read'];
 
 const filters: readonly Filter[] = [
   { name: 'search', label: 'Name, slug or ID' },
@@ -201,11 +201,11 @@ ${box}`;
   ),
 ];
 
-function found({ api, params }: ScreenVisit): Promise<OrgView> {
+function found({ api, params }: ScreenVisit): Promise<OrgResponse> {
   return api.get<'orgs.read'>(pathOf(apiPath, params));
 }
 
-function statusBadge({ status }: Pick<OrgView, 'status'>): Markup {
+function statusBadge({ status }: Pick<OrgResponse, 'status'>): Markup {
   return badge(capitalized(status), status === 'active' ? 'good' : 'bad');
 }
 
@@ -328,7 +328,7 @@ function planText({ plan }: Responses['orgs.plan.read']): string {
   return `${plan.name}: ${plan.monthly_runs === null ? 'unlimited' : count(plan.monthly_runs)} runs per month.`;
 }
 
-function regionText({ home_region, residency_mode }: OrgView): string {
+function regionText({ home_region, residency_mode }: OrgResponse): string {
   return home_region === null
     ? 'No data region.'
     : `${home_region}. Requests to other regions are ${residency_mode === 'strict' ? 'blocked' : 'forwarded'}.`;

@@ -18,7 +18,7 @@ const listPath = `${settingsPath}/members`;
 const memberPath = `${listPath}/{member_id}`;
 const apiPath = '/members/{member_id}';
 
-type MemberView = Responses['members.read'];
+type MemberResponse = Responses['members.read'];
 
 const role: Field = {
   name: 'role',
@@ -36,7 +36,7 @@ const filters: readonly Filter[] = [
   },
   { name: 'email', label: 'Email' },
 ];
-const tones: Readonly<Record<MemberView['status'], Tone>> = {
+const tones: Readonly<Record<MemberResponse['status'], Tone>> = {
   active: 'good',
   invited: 'info',
   removed: 'bad',
@@ -119,7 +119,7 @@ async function list(visit: ScreenVisit) {
 ${settingsTabs('/members', visit)}${filterBar(listPath, filters, query)}${card('Members', body)}`;
 }
 
-function memberColumns(visit: ScreenVisit): Column<MemberView>[] {
+function memberColumns(visit: ScreenVisit): Column<MemberResponse>[] {
   const { now } = visit;
   return [
     {
@@ -134,7 +134,7 @@ function memberColumns(visit: ScreenVisit): Column<MemberView>[] {
   ];
 }
 
-function actions({ id, name, status }: MemberView, visit: ScreenVisit): Markup | false {
+function actions({ id, name, status }: MemberResponse, visit: ScreenVisit): Markup | false {
   const at = path`/console/settings/members/${id}`;
   return (
     status !== 'removed' &&

@@ -13,7 +13,7 @@ import { testCard, testStarted } from './sso-test.ts';
 
 const here = `${settingsPath}/sso`;
 
-type SsoView = Responses['sso.read'];
+type SsoResponse = Responses['sso.read'];
 
 const kinds = {
   oidc: [
@@ -39,7 +39,7 @@ const kinds = {
     { name: 'idp_sso_url', label: 'Identity provider sign-in URL', kind: 'url', required: true },
     { name: 'idp_certificate', label: 'Certificate', kind: 'code', required: true, help: 'PEM format.' },
   ],
-} as const satisfies Readonly<Record<SsoView['kind'], readonly Field[]>>;
+} as const satisfies Readonly<Record<SsoResponse['kind'], readonly Field[]>>;
 
 const noRole = 'no access';
 const common: readonly Field[] = [
@@ -138,7 +138,7 @@ function unquoted(text: string): string {
   }
 }
 
-async function valuesOf({ api, org }: ScreenVisit, kind: SsoView['kind']): Promise<Values> {
+async function valuesOf({ api, org }: ScreenVisit, kind: SsoResponse['kind']): Promise<Values> {
   const found = await api.tryGet<'sso.read'>(`${org.path}/sso`);
   if (found instanceof ApiFailure) {
     if (found.code !== 'not_found') {
@@ -178,7 +178,7 @@ ${found instanceof ApiFailure ? panel(found.code === 'not_found' ? none(visit) :
 }
 
 /** The URLs to register with the identity provider, which asks for them before there are settings to save. */
-async function endpoints({ api, org }: ScreenVisit, kind: SsoView['kind']): Promise<Part> {
+async function endpoints({ api, org }: ScreenVisit, kind: SsoResponse['kind']): Promise<Part> {
   const found = await api.tryGet<'sso.endpoints'>(`${org.path}/sso/endpoints`);
   return cardOf(
     'For your identity provider',
@@ -215,7 +215,7 @@ ${linkButton(visit, { path: `${here}/saml`, label: 'Configure SAML' })}</div>`,
   );
 }
 
-function connection(sso: SsoView, visit: ScreenVisit): Part {
+function connection(sso: SsoResponse, visit: ScreenVisit): Part {
   const ours: readonly (readonly [string, Part])[] =
     sso.kind === 'oidc'
       ? [['Redirect URIs', html`${address(sso.redirect_url)}<br>${address(sso.org_redirect_url)}`]]

@@ -14,7 +14,7 @@ import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
 const here = `${settingsPath}/support`;
 
-export type GrantView = Item<'support_access.grants.list'>;
+export type GrantItem = Item<'support_access.grants.list'>;
 
 export const grantTones: Readonly<Record<string, Tone>> = { active: 'good', pending: 'warn', denied: 'bad' };
 
@@ -107,7 +107,7 @@ function grantPolicy({ allowed, approval_required }: Responses['support_access.s
   }</p>`;
 }
 
-function grantTable(grants: readonly GrantView[], visit: ScreenVisit): Markup {
+function grantTable(grants: readonly GrantItem[], visit: ScreenVisit): Markup {
   if (grants.length === 0) {
     return empty('No grants', 'Support has not requested access to your organization.');
   }
@@ -129,7 +129,7 @@ function grantTable(grants: readonly GrantView[], visit: ScreenVisit): Markup {
   });
 }
 
-function decisions({ id, status, reason }: GrantView, visit: ScreenVisit): Markup | false {
+function decisions({ id, status, reason }: GrantItem, visit: ScreenVisit): Markup | false {
   const at = path`/console/settings/support/grants/${id}`;
   if (status === 'pending') {
     return html`<div class="actions">${actionButton(visit, { path: `${at}/approve`, label: 'Approve', tone: 'primary', about: reason })}

@@ -11,13 +11,13 @@ import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 import { settingsPath, settingsTabs } from './settings-tabs.ts';
 
-type OrgView = Responses['org.read'];
+type OwnOrgResponse = Responses['org.read'];
 
 const timezones = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')].map(
   (value) => ({ value, label: value.replaceAll('_', ' ') }),
 );
 
-const unsettledLabels: Readonly<Record<OrgView['on_unsettled'], string>> = {
+const unsettledLabels: Readonly<Record<OwnOrgResponse['on_unsettled'], string>> = {
   release: 'Release the reserved amount',
   post_held: 'Charge the reserved amount',
 };
@@ -104,7 +104,7 @@ ${cardOf('Data region', read, dataRegion)}
 ${cardOf('Rate limits and quotas', rates, ({ data, read_rpm }) => html`${readLimit(read_rpm)}${rateTable(data)}`)}`;
 }
 
-function organization(org: OrgView, visit: ScreenVisit): Markup {
+function organization(org: OwnOrgResponse, visit: ScreenVisit): Markup {
   const { id, name, slug, timezone, on_unsettled, created_at } = org;
   return html`${definitionList([
     ['Name', name],
@@ -121,7 +121,7 @@ function allowlist({ cidrs }: Responses['org.ip_allow_list.read'], visit: Screen
 <p class="form-end">${linkButton(visit, { path: `${settingsPath}/addresses`, label: 'Edit IP allowlist' })}</p>`;
 }
 
-function dataRegion({ home_region, residency_mode }: OrgView): Markup {
+function dataRegion({ home_region, residency_mode }: OwnOrgResponse): Markup {
   return home_region === null
     ? html`<p>No data region set. All regions serve this organization.</p>`
     : html`<p>${chip(home_region, 'info')} Data is stored in this region.

@@ -20,7 +20,7 @@ import { table } from '../../table.ts';
 const listPath = '/console/audit';
 
 type EntryView = Item<'audit.list'>;
-type VerificationView = Responses['audit.verify'];
+type VerificationResponse = Responses['audit.verify'];
 
 const filters: readonly Filter[] = [
   { name: 'action', label: 'Action' },
@@ -150,7 +150,7 @@ async function exported(visit: ScreenVisit): Promise<ScreenAnswer> {
   return { kind: 'download', fileName: `audit-log.${format === 'cef' ? 'cef' : 'ndjson'}`, ...stream };
 }
 
-function verified(found: VerificationView): View {
+function verified(found: VerificationResponse): View {
   return view({ title: 'Verification', actions: buttonTo(listPath, 'Back to audit log') })`
 ${panel(html`<p>${verdict(found)}</p>
 ${definitionList([
@@ -174,7 +174,7 @@ ${preformatted(found.head.token)}`,
 }`;
 }
 
-function verdict({ valid, findings }: VerificationView): Markup {
+function verdict({ valid, findings }: VerificationResponse): Markup {
   if (valid) {
     return badge('Log intact', 'good');
   }
@@ -183,7 +183,7 @@ function verdict({ valid, findings }: VerificationView): Markup {
     : badge('Log tampered with', 'bad');
 }
 
-function findings(found: VerificationView['findings']): Part {
+function findings(found: VerificationResponse['findings']): Part {
   return table({
     caption: 'Findings',
     rows: found,

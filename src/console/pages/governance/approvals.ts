@@ -15,7 +15,7 @@ import { table } from '../../table.ts';
 const listPath = '/console/approvals';
 const states = ['pending', 'approved', 'used', 'denied', 'expired'] as const;
 
-type ApprovalView = Item<'approvals.list'>;
+type ApprovalItem = Item<'approvals.list'>;
 
 export const approvalScreens: readonly Screen[] = [
   { path: listPath, audience: 'org', handler: (visit) => list(visit) },
@@ -84,7 +84,7 @@ ${tabBar('Status', tabs, state, (name) => link(listPath, { state: name }))}
 ${failure !== undefined && alert(failure.message, failure.fields)}${body}`;
 }
 
-function request(approval: ApprovalView, { now, params, form, denied }: ScreenVisit, actors: Actors): Markup {
+function request(approval: ApprovalItem, { now, params, form, denied }: ScreenVisit, actors: Actors): Markup {
   const { id, attempted, model, action, key_id, requested_at, expires_at, reason, rule_id } = approval;
   const about = `${attempted} for ${actorName(key_id, actors)}`;
   const approve = path`/console/approvals/${id}/approve`;
@@ -115,7 +115,7 @@ const tones: Readonly<Record<string, Tone>> = {
   expired: 'plain',
 };
 
-function decided(approvals: readonly ApprovalView[], timezone: string, actors: Actors): Part {
+function decided(approvals: readonly ApprovalItem[], timezone: string, actors: Actors): Part {
   return card(
     'Decided requests',
     table({

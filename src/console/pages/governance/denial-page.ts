@@ -19,10 +19,10 @@ import { pathOf } from '../../operations.ts';
 import { adminContacts, contactLink } from '../../owner.ts';
 import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
+import type { LimitResponse } from '../../views.ts';
 
-type Denial = Responses['refusals.read'];
-type DenialCause = NonNullable<Denial['cause']>;
-type Limit = Responses['limits.read'];
+type DenialResponse = Responses['refusals.read'];
+type DenialCause = NonNullable<DenialResponse['cause']>;
 type Approval = Responses['approvals.read'];
 
 const listPath = '/console/refusals';
@@ -62,7 +62,7 @@ ${card('Request', requestOf(visit, denial, keys))}
 <p class="form-end">${buttonTo(listPath, 'All blocked requests')} ${buttonTo(alikeLink(denial), 'Blocked by the same cause')}</p>`;
 }
 
-function blockedBy({ code, cause, details }: Denial): string {
+function blockedBy({ code, cause, details }: DenialResponse): string {
   switch (code) {
     case 'policy_approval_required':
     case 'no_model_passes_eval':
@@ -78,7 +78,7 @@ function blockedBy({ code, cause, details }: Denial): string {
 }
 
 /** The word for what blocked the request. */
-function subjectOf({ cause, code }: Denial): string {
+function subjectOf({ cause, code }: DenialResponse): string {
   switch (cause?.kind) {
     case undefined:
       return denialTitle(code);
@@ -92,7 +92,11 @@ function subjectOf({ cause, code }: Denial): string {
 }
 
 /** The actions that resolve the denial, if the visitor may use them. */
-function actions(visit: ScreenVisit, denial: Denial, approval: Approval | ApiFailure | undefined): Part {
+function actions(
+  visit: ScreenVisit,
+  denial: DenialResponse,
+  approval: Approval | ApiFailure | undefined,
+): Part {
   const { cause, code, customer_id } = denial;
   if (code === 'credits_exhausted') {
     const target = link('/console/limits/credits/new', { customer_id: customer_id ?? undefined });
@@ -130,8 +134,8 @@ function reviewButton({ denied }: ScreenVisit, approval: Approval): Part {
 
 function causeOf(
   visit: ScreenVisit,
-  denial: Denial,
-  limit: Limit | ApiFailure | undefined,
+  denial: DenialResponse,
+  limit: LimitResponse | ApiFailure | undefined,
   approval: Approval | ApiFailure | undefined,
 ): Markup {
   const { cause, code, details } = denial;
@@ -182,7 +186,7 @@ function nameOfCause({ kind }: DenialCause): string {
 function causeLink(
   { api, org }: ScreenVisit,
   cause: DenialCause,
-  limit: Limit | ApiFailure | undefined,
+  limit: LimitResponse | ApiFailure | undefined,
 ): Part {
   const { kind, id, name, deleted } = cause;
   const shown = name === null ? kindName(kind) : kind === 'detector' ? humanize(name) : name;
@@ -224,7 +228,7 @@ function approvalState(approval: Approval | ApiFailure): Part {
   return html`<a href="${approvalLink(approval)}">View approval</a> ${badge(state, approvalTones[state])}${subline(approvalAdvice[state])}`;
 }
 
-function contactOf({ cause }: Denial, admins: readonly string[]): Part {
+function contactOf({ cause }: DenialResponse, admins: readonly string[]): Part {
   if (cause?.owner != null) {
     return html`<p class="contact">${contactLink(cause.owner)}</p><p class="quiet">Owner of the ${cause.kind === 'policy' ? 'rule' : 'limit'}.</p>`;
   }
@@ -237,7 +241,11 @@ function contactOf({ cause }: Denial, admins: readonly string[]): Part {
     : html`<p>An admin of your organization.</p><p class="quiet">No owner set.</p>`;
 }
 
-function requestOf(visit: ScreenVisit, denial: Denial, keys: Awaited<ReturnType<typeof keysById>>): Markup {
+function requestOf(
+  visit: ScreenVisit,
+  denial: DenialResponse,
+  keys: Awaited<ReturnType<typeof keysById>>,
+): Markup {
   const { first_at, last_at, model, action, workflow, customer_id, trace_ids, operation } = denial;
   const runs = (name: string, value: string | null): Part =>
     value === null ? '–' : html`<a href="${link('/console/runs', { [name]: value })}">${value}</a>`;
@@ -270,7 +278,7 @@ ${folded.length > 0 && html`<details><summary>${count(folded.length)} more</summ
 ${subline(denials > ids.length && `The first ${count(ids.length)} of ${count(denials)}.`)}`;
 }
 
-function alikeLink({ limit_id, cause, code }: Denial): string {
+function alikeLink({ limit_id, cause, code }: DenialResponse): string {
   if (limit_id !== null) {
     return link(listPath, { limit_id });
   }

@@ -11,7 +11,7 @@ import { listing } from '../../listing.ts';
 import { keyLink, keysById } from '../../names.ts';
 import { periodOf } from '../../periods.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
-import type { DenialView } from '../../views.ts';
+import type { DenialItem } from '../../views.ts';
 
 const listPath = '/console/refusals';
 const filters: readonly Filter[] = [
@@ -46,7 +46,7 @@ ${filterBar(listPath, filters, query)}${card('Recent', found instanceof ApiFailu
 }
 
 async function rows(
-  listed: { readonly data: readonly DenialView[]; readonly next_cursor: string | null },
+  listed: { readonly data: readonly DenialItem[]; readonly next_cursor: string | null },
   { api, org, query, now }: ScreenVisit,
 ): Promise<Markup> {
   const keys = await keysById(

@@ -12,7 +12,7 @@ import { actorLink, actorsById } from '../../names.ts';
 import { pathOf } from '../../operations.ts';
 import { contactLink, ownerField } from '../../owner.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
-import { conditions, effectBadge, type PolicyView } from './policy-labels.ts';
+import { conditions, effectBadge, type PolicyResponse } from './policy-labels.ts';
 import { simulated } from './policy-simulation.ts';
 import { variableReference } from './policy-variables.ts';
 
@@ -140,7 +140,7 @@ ${actionCard(
   { path: `${rulePath}/versions`, audience: 'org', handler: versions },
 ];
 
-function valuesOf(rule: PolicyView): Values {
+function valuesOf(rule: PolicyResponse): Values {
   return {
     effect: rule.effect,
     models: rule.models ?? [],

@@ -4,7 +4,7 @@ import { html, type Markup, type Part } from '../../html.ts';
 import { badge, codeList, type Tone } from '../../inline.ts';
 import type { Responses } from '../../responses.ts';
 
-export type PolicyView = Responses['policies.read'];
+export type PolicyResponse = Responses['policies.read'];
 
 const tones: Readonly<Record<string, Tone>> = { block: 'bad', require_approval: 'warn', allow: 'good' };
 
@@ -12,7 +12,7 @@ export function effectBadge(effect: string): Markup {
   return badge(humanize(effect), tones[effect] ?? 'plain');
 }
 
-export function conditions({ models, actions, expression }: PolicyView): Part {
+export function conditions({ models, actions, expression }: PolicyResponse): Part {
   const parts = [
     models !== null && html`models ${codeList(models)}`,
     actions !== null && html`actions ${codeList(actions)}`,

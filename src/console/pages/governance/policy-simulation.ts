@@ -10,7 +10,7 @@ import { badge, subline } from '../../inline.ts';
 import type { Responses } from '../../responses.ts';
 import type { Screen, ScreenVisit } from '../../screen.ts';
 import { table } from '../../table.ts';
-import { effectBadge, type PolicyView } from './policy-labels.ts';
+import { effectBadge, type PolicyResponse } from './policy-labels.ts';
 
 const simulatedRuns = 500;
 
@@ -36,7 +36,7 @@ export async function simulated(
     : result(answer, org.timezone);
 }
 
-function asDraft({ effect, models, actions, expression, priority, reason, enabled }: PolicyView): object {
+function asDraft({ effect, models, actions, expression, priority, reason, enabled }: PolicyResponse): object {
   return {
     effect,
     priority,

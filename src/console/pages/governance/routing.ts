@@ -19,9 +19,9 @@ const chartedModelsMax = 30;
 /** The call that the chart computes costs for. */
 const typicalCall = { inputTokens: 2_000, outputTokens: 500 };
 
-type RoutingPolicyView = Responses['routing_policy.read'];
-type EvalView = Item<'evals.list'>;
-type ModelView = Item<'models.list'>;
+type RoutingPolicyResponse = Responses['routing_policy.read'];
+type EvalItem = Item<'evals.list'>;
+type ModelItem = Item<'models.list'>;
 
 const policyFields: readonly Field[] = [
   {
@@ -135,7 +135,7 @@ export const routingScreens: readonly Screen[] = [
 ];
 
 /** Returns undefined if no policy is set. Throws if the policy cannot be read: saving the form would replace it. */
-async function currentPolicy({ api, org }: ScreenVisit): Promise<RoutingPolicyView | undefined> {
+async function currentPolicy({ api, org }: ScreenVisit): Promise<RoutingPolicyResponse | undefined> {
   const found = await api.tryGet<'routing_policy.read'>(`${org.path}/routing-policy`);
   if (!(found instanceof ApiFailure)) {
     return found;
@@ -183,10 +183,10 @@ ${cardOf('Latest results', evals, ({ data, next_cursor }) =>
 /** Reads the catalog until it has every model: a page of it takes little longer than a request for one model. */
 async function modelsOf(
   { api }: ScreenVisit,
-  evals: readonly EvalView[],
-): Promise<readonly ModelView[] | ApiFailure> {
+  evals: readonly EvalItem[],
+): Promise<readonly ModelItem[] | ApiFailure> {
   const names = new Set([...new Set(evals.map(({ model }) => model))].slice(0, chartedModelsMax));
-  const isCharted = ({ model }: ModelView) => names.has(model);
+  const isCharted = ({ model }: ModelItem) => names.has(model);
   const listed = await readPages(
     (cursor) => api.tryGet<'models.list'>(link('/v1/models', { limit: '200', cursor })),
     (models) => models.filter(isCharted).length === names.size,
@@ -194,7 +194,7 @@ async function modelsOf(
   return listed instanceof ApiFailure ? listed : listed.data.filter(isCharted);
 }
 
-function policyDetails(policy: RoutingPolicyView): Markup {
+function policyDetails(policy: RoutingPolicyResponse): Markup {
   return definitionList([
     ['Candidates', codeList(policy.candidates)],
     ['Eval suite', policy.suite],
@@ -216,16 +216,16 @@ function noEvals(create: Part): Markup {
 function callCost({
   input_usd_per_million: input,
   output_usd_per_million: output,
-}: ModelView): number | undefined {
+}: ModelItem): number | undefined {
   return input === null || output === null
     ? undefined
     : (Number(input) * typicalCall.inputTokens + Number(output) * typicalCall.outputTokens) / 1e6;
 }
 
 function costScoreChart(
-  evals: readonly EvalView[],
-  models: readonly ModelView[] | ApiFailure,
-  policy: RoutingPolicyView | undefined,
+  evals: readonly EvalItem[],
+  models: readonly ModelItem[] | ApiFailure,
+  policy: RoutingPolicyResponse | undefined,
 ): Part {
   if (models instanceof ApiFailure) {
     return card('Cost and score', notice(models));
@@ -262,15 +262,18 @@ function costScoreChart(
 }
 
 /** The axis starts at a tenth, one to two tenths below the lowest value, so that close points stay distinguishable. */
-function lowest(points: readonly { readonly y: number }[], policy: RoutingPolicyView | undefined): number {
+function lowest(
+  points: readonly { readonly y: number }[],
+  policy: RoutingPolicyResponse | undefined,
+): number {
   const least = Math.min(policy?.min_score ?? 1, ...points.map(({ y }) => y));
   return Math.max(0, Math.floor(least * 10 - 1) / 10);
 }
 
 function evalTable(
-  evals: readonly EvalView[],
+  evals: readonly EvalItem[],
   visit: ScreenVisit,
-  policy: RoutingPolicyView | undefined,
+  policy: RoutingPolicyResponse | undefined,
 ): Markup {
   return table({
     caption: 'Eval results',

@@ -18,10 +18,10 @@ import { type Column, table } from '../../table.ts';
 const listPath = '/console/benchmarks';
 const cohortPath = `${listPath}/{cohort_id}`;
 
-type CohortView = Item<'benchmarks.list_cohorts'>;
-type BenchmarkView = Responses['benchmarks.read_cohort'];
-type MetricName = keyof BenchmarkView['metrics'];
-type MetricView = NonNullable<BenchmarkView['metrics'][MetricName]>;
+type CohortItem = Item<'benchmarks.list_cohorts'>;
+type BenchmarkResponse = Responses['benchmarks.read_cohort'];
+type BenchmarkMetric = keyof BenchmarkResponse['metrics'];
+type MetricView = NonNullable<BenchmarkResponse['metrics'][BenchmarkMetric]>;
 
 const industry: Field = {
   name: 'industry',
@@ -117,12 +117,12 @@ function participationStatus({
     : html`<p>${badge('not participating')} Your data is not shared. You can still view benchmarks.</p>`;
 }
 
-function criteriaText({ criteria }: CohortView): string {
+function criteriaText({ criteria }: CohortItem): string {
   const parts = [criteria.industry, criteria.size_band].filter((part) => part !== null);
   return parts.length === 0 ? 'all participants' : parts.join(', ');
 }
 
-function cohortColumns(timezone: string): Column<CohortView>[] {
+function cohortColumns(timezone: string): Column<CohortItem>[] {
   return [
     {
       title: 'Cohort',
@@ -136,7 +136,7 @@ function cohortColumns(timezone: string): Column<CohortView>[] {
 const small = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
 
 /** In display order; lower is better in all but one. */
-const metrics: readonly { name: MetricName; title: string; format(value: number): string }[] = [
+const metrics: readonly { name: BenchmarkMetric; title: string; format(value: number): string }[] = [
   { name: 'cost_per_run_usd', title: 'Cost per run', format: usd },
   { name: 'cost_per_1k_tokens_usd', title: 'Cost per 1,000 tokens', format: usd },
   { name: 'failure_rate', title: 'Failure rate', format: (value) => `${small.format(value * 100)}%` },
@@ -209,7 +209,7 @@ ${definitionList([
   );
 }
 
-function mix(models: BenchmarkView['model_mix']): Markup {
+function mix(models: BenchmarkResponse['model_mix']): Markup {
   return table({
     caption: 'Model share',
     rows: models,

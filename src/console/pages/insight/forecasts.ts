@@ -11,9 +11,9 @@ import { kindName, limitLink, limitSubtitle, scopeName, usedShare } from '../../
 import type { Item, Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
-import type { LimitView } from '../../views.ts';
+import type { LimitItem } from '../../views.ts';
 import { hasForecast } from './overview-charts.ts';
-import { type ScenarioView, scenarioScreens } from './scenarios.ts';
+import { type ScenarioResponse, scenarioScreens } from './scenarios.ts';
 
 const listPath = '/console/forecasts';
 /** Maximum number of scenarios in the chart. */
@@ -33,7 +33,7 @@ const filters: readonly Filter[] = [
 
 type CapacityForecast = Responses['forecasts.capacity'];
 type Projected = CapacityForecast['total_band']['cost_usd'];
-type SpendForecast = Responses['forecasts.list'];
+type ForecastsResponse = Responses['forecasts.list'];
 type LimitOutlook = Item<'forecasts.list'>['limits'][number];
 
 const noHistory = 'No history yet';
@@ -117,16 +117,16 @@ function band({ low, high }: Projected): Part {
     : `80% range: ${usd(low)} to ${usd(high)}`;
 }
 
-interface Compared {
-  readonly scenario: ScenarioView;
+interface ComparedScenario {
+  readonly scenario: ScenarioResponse;
   readonly forecast: CapacityForecast | ApiFailure;
 }
 
 async function withScenarios(
   api: Api,
   parameters: Record<string, string | undefined>,
-  scenarios: Listed<ScenarioView> | ApiFailure,
-): Promise<readonly Compared[]> {
+  scenarios: Listed<ScenarioResponse> | ApiFailure,
+): Promise<readonly ComparedScenario[]> {
   // The card of the list shows its error.
   const shown = scenarios instanceof ApiFailure ? [] : scenarios.data.slice(0, comparedMax);
   const forecasts = await Promise.all(
@@ -140,7 +140,7 @@ async function withScenarios(
   });
 }
 
-function spendChart({ data }: SpendForecast, { days }: CapacityForecast): Markup {
+function spendChart({ data }: ForecastsResponse, { days }: CapacityForecast): Markup {
   const history = data[0]?.history ?? [];
   const dates = [...history.map(({ date }) => date), ...days.map(({ date }) => date)];
   const past = history.length;
@@ -176,7 +176,7 @@ function spendChart({ data }: SpendForecast, { days }: CapacityForecast): Markup
 }
 
 /** Cumulative spend from today on, when scenarios start to differ. */
-function comparison(base: CapacityForecast, compared: readonly Compared[], create: Part): Part {
+function comparison(base: CapacityForecast, compared: readonly ComparedScenario[], create: Part): Part {
   if (compared.length === 0) {
     return empty(
       'No scenarios yet',
@@ -236,7 +236,7 @@ function comparison(base: CapacityForecast, compared: readonly Compared[], creat
 }
 
 /** A scenario without a forecast stays in the list, without figures. */
-function figureCell(figure: (forecast: CapacityForecast) => Part): (row: Compared) => Part {
+function figureCell(figure: (forecast: CapacityForecast) => Part): (row: ComparedScenario) => Part {
   return ({ forecast }) =>
     forecast instanceof ApiFailure || !hasForecast(forecast) ? '–' : figure(forecast);
 }
@@ -252,7 +252,7 @@ function difference(value: number, base: number): Part {
 const scopeFields: readonly string[] = ['workflow', 'deployment', 'department', 'customer_id'];
 
 /** The scopes whose limits are closest to exhaustion. Each needs its own forecast, so their number is limited. */
-function nearestScopes(limits: Listed<LimitView> | ApiFailure): LimitView['match'][] {
+function nearestScopes(limits: Listed<LimitItem> | ApiFailure): LimitItem['match'][] {
   const scoped =
     limits instanceof ApiFailure
       ? []
@@ -269,8 +269,8 @@ function nearestScopes(limits: Listed<LimitView> | ApiFailure): LimitView['match
 }
 
 function outlook(
-  forecasts: readonly (SpendForecast | ApiFailure)[],
-  limits: Listed<LimitView> | ApiFailure,
+  forecasts: readonly (ForecastsResponse | ApiFailure)[],
+  limits: Listed<LimitItem> | ApiFailure,
 ): Part {
   const rows = forecasts.flatMap((one) => (one instanceof ApiFailure ? [] : outlooksIn(one)));
   const failure = forecasts.find((one) => one instanceof ApiFailure);
@@ -295,11 +295,11 @@ function outlook(
 
 type OutlookRow = LimitOutlook & { readonly isForecast: boolean };
 
-function outlooksIn({ data: [one] }: SpendForecast): OutlookRow[] {
+function outlooksIn({ data: [one] }: ForecastsResponse): OutlookRow[] {
   return one === undefined ? [] : one.limits.map((limit) => ({ ...limit, isForecast: hasForecast(one) }));
 }
 
-function limitCell({ kind, match }: LimitOutlook, limit: LimitView | undefined): Part {
+function limitCell({ kind, match }: LimitOutlook, limit: LimitItem | undefined): Part {
   return limit === undefined
     ? html`${kindName(kind)}${subline(scopeName(match))}`
     : html`${limitLink(limit)}${subline(limitSubtitle(limit))}`;

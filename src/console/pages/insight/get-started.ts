@@ -15,7 +15,7 @@ export const getStartedScreens: readonly Screen[] = [
   { path: getStartedPath, audience: 'org', handler: page },
 ];
 
-interface Step {
+interface SetupStep {
   readonly title: string;
   readonly text: Part;
   /** The error if the visitor may not read the state. */
@@ -46,7 +46,7 @@ export async function getStartedCard(visit: ScreenVisit): Promise<Markup> {
   );
 }
 
-function progressText(steps: readonly Step[]): string {
+function progressText(steps: readonly SetupStep[]): string {
   const required = steps.filter(({ isOptional }) => isOptional !== true);
   const done = required.filter(({ isDone }) => isDone === true).length;
   return done === required.length
@@ -54,7 +54,7 @@ function progressText(steps: readonly Step[]): string {
     : `${done} of ${required.length} required steps done.`;
 }
 
-function checklist(steps: readonly Step[]): Markup {
+function checklist(steps: readonly SetupStep[]): Markup {
   return html`<ol class="checklist">${steps.map(
     ({ title, text, isDone, actions, isOptional }) =>
       html`<li class="step-item${isDone === true && ' is-done'}"><div><strong>${title}</strong> ${stateBadge(isDone, isOptional === true)}${subline(text)}</div>
@@ -69,7 +69,7 @@ function stateBadge(isDone: boolean | ApiFailure, isOptional: boolean): Part {
   return isDone ? badge('Done', 'good') : isOptional && badge('Optional');
 }
 
-async function readSteps(visit: ScreenVisit): Promise<readonly Step[]> {
+async function readSteps(visit: ScreenVisit): Promise<readonly SetupStep[]> {
   const { api, org } = visit;
   const limitsOf = (kind: string) => api.tryGet<'limits.list'>(`${org.path}/limits?kind=${kind}&limit=1`);
   const [keys, caps, budgets, connections, runs, webhooks, members] = await Promise.all([

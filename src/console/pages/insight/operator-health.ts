@@ -7,17 +7,21 @@ import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 
-type InstallationView = Responses['installation.read'];
-type CheckView = InstallationView['checks'][number];
-type JobView = InstallationView['jobs'][number];
+type InstallationResponse = Responses['installation.read'];
+type InstallationCheck = InstallationResponse['checks'][number];
+type InstallationJob = InstallationResponse['jobs'][number];
 
 export const operatorHealthScreens: readonly Screen[] = [
   { path: '/console/health', audience: 'operator', handler: health },
 ];
 
-const tones: Readonly<Record<CheckView['status'], Tone>> = { ok: 'good', warn: 'warn', fail: 'bad' };
-const labels: Readonly<Record<CheckView['status'], string>> = { ok: 'OK', warn: 'Warning', fail: 'Failed' };
-const summaries: Readonly<Record<CheckView['status'], string>> = {
+const tones: Readonly<Record<InstallationCheck['status'], Tone>> = { ok: 'good', warn: 'warn', fail: 'bad' };
+const labels: Readonly<Record<InstallationCheck['status'], string>> = {
+  ok: 'OK',
+  warn: 'Warning',
+  fail: 'Failed',
+};
+const summaries: Readonly<Record<InstallationCheck['status'], string>> = {
   ok: 'All checks passed.',
   warn: 'Some checks need attention.',
   fail: 'Some checks failed.',
@@ -35,11 +39,11 @@ ${card('Processes', processTable(found, now))}
 ${card('Jobs', html`<p class="quiet">Of the process that answered.</p>${jobTable(found.jobs, now)}`)}`;
 }
 
-function statusBadge(status: CheckView['status']): Markup {
+function statusBadge(status: InstallationCheck['status']): Markup {
   return badge(labels[status], tones[status]);
 }
 
-function checkTable(checks: readonly CheckView[]): Part {
+function checkTable(checks: readonly InstallationCheck[]): Part {
   return table({
     caption: 'Checks',
     rows: checks,
@@ -54,7 +58,7 @@ function checkTable(checks: readonly CheckView[]): Part {
   });
 }
 
-function installation(found: InstallationView): Part {
+function installation(found: InstallationResponse): Part {
   const { migrations, prices, database_connections: connections } = found;
   return definitionList([
     ['Version', found.version],
@@ -78,7 +82,13 @@ function namesOr(names: readonly string[], none: string): Part {
   return names.length === 0 ? none : codeList(names);
 }
 
-function queues({ queues, holds, spools, ledger_drift_usd, retention_failing_orgs }: InstallationView): Part {
+function queues({
+  queues,
+  holds,
+  spools,
+  ledger_drift_usd,
+  retention_failing_orgs,
+}: InstallationResponse): Part {
   return definitionList([
     ['Events waiting', `${count(queues.events_waiting)}, oldest ${seconds(queues.events_oldest_seconds)}`],
     [
@@ -93,7 +103,7 @@ function queues({ queues, holds, spools, ledger_drift_usd, retention_failing_org
   ]);
 }
 
-function processTable({ processes }: InstallationView, now: Date): Part {
+function processTable({ processes }: InstallationResponse, now: Date): Part {
   return table({
     caption: 'Processes',
     rows: processes,
@@ -108,7 +118,7 @@ function processTable({ processes }: InstallationView, now: Date): Part {
   });
 }
 
-function jobTable(jobs: readonly JobView[], now: Date): Part {
+function jobTable(jobs: readonly InstallationJob[], now: Date): Part {
   return table({
     caption: 'Jobs',
     rows: jobs,
@@ -130,7 +140,7 @@ function interval(everySeconds: number): string {
   return everySeconds < 1 ? `${everySeconds * 1_000} ms` : seconds(everySeconds);
 }
 
-function jobStatus({ running, failures, last_started_at }: JobView): Markup {
+function jobStatus({ running, failures, last_started_at }: InstallationJob): Markup {
   if (failures > 0) {
     return badge(failures === 1 ? 'Failed' : `Failed ${count(failures)} times`, 'bad');
   }

@@ -4,11 +4,11 @@ import { lineChart } from '../../charts/line.ts';
 import { shortDate, shortUsd, usd } from '../../format.ts';
 import { link, type Markup } from '../../html.ts';
 import type { Responses } from '../../responses.ts';
-import type { UsageRow } from '../../views.ts';
+import type { UsageItem, UsageSeriesResponse } from '../../views.ts';
 
 export type SpendForecast = Responses['forecasts.list']['data'][number];
 
-export type CostRow = Pick<UsageRow, 'day' | 'model' | 'cost_usd'>;
+export type CostRow = Pick<UsageItem, 'day' | 'model' | 'cost_usd'>;
 
 export interface MonthChart {
   readonly days: readonly CostRow[];
@@ -127,13 +127,14 @@ function budgetSummary({ budget, spent, last, runsOut }: BudgetOutlook): string 
 
 const shownModels = 5;
 
-type UsageSeries = Responses['usage.series'];
-
 /** The query of the usage per day that `costsByModel` takes. */
 export const modelsPerDay = { group_by: 'model', interval: 'day', top: String(shownModels) };
 
 /** The cost per day of the models that have a series of their own. */
-export function costsByModel({ points: days, series }: Pick<UsageSeries, 'points' | 'series'>): CostRow[] {
+export function costsByModel({
+  points: days,
+  series,
+}: Pick<UsageSeriesResponse, 'points' | 'series'>): CostRow[] {
   return series
     .filter(({ kind }) => kind === 'value')
     .flatMap(({ value, points }) =>

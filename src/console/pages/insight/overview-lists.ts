@@ -12,7 +12,7 @@ import { limitName, limitPath, remainingText, usageMeter, usedShare } from '../.
 import { filtersFor, notSet } from '../../run-filters.ts';
 import type { ScreenVisit } from '../../screen.ts';
 import { table } from '../../table.ts';
-import type { DenialView, LimitView, UsageRow, UsageView } from '../../views.ts';
+import type { DenialItem, LimitItem, UsageItem, UsageResponse } from '../../views.ts';
 import { sumOf } from './overview-stats.ts';
 
 const shownLimits = 6;
@@ -21,7 +21,7 @@ export const topRows = 6;
 
 /** `listed`: the first page of limits. Only if there are more, those in need of attention are searched. */
 export async function nearestLimits(
-  listed: Listed<LimitView> | ApiFailure,
+  listed: Listed<LimitItem> | ApiFailure,
   { api, org, ...visit }: ScreenVisit,
 ): Promise<Part> {
   if (listed instanceof ApiFailure) {
@@ -51,7 +51,7 @@ ${limit.standing && usageMeter(limit, limit.standing)}</a></li>`,
   )}</ul><p class="more"><a href="/console/limits">All limits</a></p>`;
 }
 
-export function denialList(denials: readonly DenialView[], { org, now }: ScreenVisit): Part {
+export function denialList(denials: readonly DenialItem[], { org, now }: ScreenVisit): Part {
   if (denials.length === 0) {
     return html`<p class="quiet">Nothing blocked recently.</p>`;
   }
@@ -83,7 +83,7 @@ export interface TopList {
 }
 
 /** The largest rows, including the row of runs without the field, and the sum of all others. */
-export function topList({ noun, field, days }: TopList, { data, total }: UsageView): Part {
+export function topList({ noun, field, days }: TopList, { data, total }: UsageResponse): Part {
   const rows: readonly TopRow[] = shownRows(data, field).map((row) => ({ ...row, name: row[field] ?? null }));
   if (rows.length === 0) {
     return html`<p class="quiet">No runs in this period.</p>`;
@@ -117,13 +117,13 @@ export function topList({ noun, field, days }: TopList, { data, total }: UsageVi
   });
 }
 
-interface TopRow extends Pick<UsageRow, 'runs' | 'cost_usd'> {
+interface TopRow extends Pick<UsageItem, 'runs' | 'cost_usd'> {
   /** Null: runs without the field. Undefined: all other values. */
   readonly name: string | null | undefined;
 }
 
 /** The first `topRows` values, plus the row of runs without the field. */
-function shownRows(rows: readonly UsageRow[], field: 'model' | 'workflow' | 'customer_id') {
+function shownRows(rows: readonly UsageItem[], field: 'model' | 'workflow' | 'customer_id') {
   const last = rows.filter((row) => row[field] != null)[topRows - 1];
   return last === undefined
     ? rows

@@ -9,17 +9,17 @@ import { html, type Markup, type Part } from '../../html.ts';
 import { badge } from '../../inline.ts';
 import { limitPath, remainingText, usageMeter } from '../../limit-names.ts';
 import type { ScreenVisit } from '../../screen.ts';
-import type { LimitView, UsageRow, UsageView } from '../../views.ts';
+import type { LimitItem, UsageItem, UsageResponse } from '../../views.ts';
 import { exhaustionDate, hasForecast, type SpendForecast } from './overview-charts.ts';
 
 const dayMs = 86_400_000;
 
 export interface OverviewFigures {
-  readonly byDay: UsageView | ApiFailure;
-  readonly caps: Listed<LimitView> | ApiFailure;
-  readonly budgets: Listed<LimitView> | ApiFailure;
+  readonly byDay: UsageResponse | ApiFailure;
+  readonly caps: Listed<LimitItem> | ApiFailure;
+  readonly budgets: Listed<LimitItem> | ApiFailure;
   /** The budget of the month. */
-  readonly budget: LimitView | undefined;
+  readonly budget: LimitItem | undefined;
   readonly forecast: SpendForecast | ApiFailure;
   readonly approvals: Listed<object> | ApiFailure;
   readonly month: { readonly start: string; readonly today: string };
@@ -75,12 +75,12 @@ export function overviewStats(visit: ScreenVisit, figures: OverviewFigures): Mar
   ]}</div>`;
 }
 
-export function sumOf(rows: readonly Pick<UsageRow, 'cost_usd'>[]): number {
+export function sumOf(rows: readonly Pick<UsageItem, 'cost_usd'>[]): number {
   return rows.reduce((sum, { cost_usd }) => sum + Number(cost_usd), 0);
 }
 
 /** The lowest monthly budget of the entire organization. */
-export function monthBudget(limits: readonly LimitView[]): LimitView | undefined {
+export function monthBudget(limits: readonly LimitItem[]): LimitItem | undefined {
   return limits
     .filter(({ kind, match, standing }) => {
       const [start, end] = [standing?.window_start, standing?.window_end].map((at) => Date.parse(at ?? ''));
@@ -92,7 +92,7 @@ export function monthBudget(limits: readonly LimitView[]): LimitView | undefined
 
 /** Spend before today plus the forecast from today on, which is at least today's spend; undefined without a forecast. */
 function monthProjection(
-  days: readonly UsageRow[],
+  days: readonly UsageItem[],
   forecast: SpendForecast,
   month: { readonly start: string; readonly today: string },
 ): number | undefined {
@@ -111,7 +111,7 @@ function monthProjection(
 /** The spend of some days, with the usage of their limit. `shown`: the period to name, if it is longer. */
 function spendStat(
   label: string,
-  byDay: UsageView | ApiFailure,
+  byDay: UsageResponse | ApiFailure,
   days: DayRange,
   note: Part,
   shown: DayRange = days,
@@ -131,8 +131,8 @@ function spendStat(
 
 /** `none` is shown only if there is certainly no such limit. */
 function limitNote(
-  limits: Listed<LimitView> | ApiFailure,
-  pick: (limits: Listed<LimitView>) => LimitView | undefined,
+  limits: Listed<LimitItem> | ApiFailure,
+  pick: (limits: Listed<LimitItem>) => LimitItem | undefined,
   none: Markup,
 ): Part {
   if (limits instanceof ApiFailure) {
@@ -159,7 +159,7 @@ const confidenceLabels: Readonly<Record<string, string>> = {
 
 function forecastNote(
   projection: number | undefined,
-  budget: LimitView | undefined,
+  budget: LimitItem | undefined,
   forecast: SpendForecast | ApiFailure,
   runsOut: string | undefined,
 ): Part {

@@ -12,8 +12,8 @@ import { table } from '../../table.ts';
 
 const back = '/console/limits';
 
-type ReconciliationView = Responses['ledger.reconciliation'];
-type CounterView = ReconciliationView['counters'][number];
+type ReconciliationResponse = Responses['ledger.reconciliation'];
+type CounterView = ReconciliationResponse['counters'][number];
 
 type Sums = Readonly<Record<string, string>>;
 
@@ -39,7 +39,7 @@ export const reconciliationScreens: readonly Screen[] = [
   }),
 ];
 
-function reconciled(found: ReconciliationView, timezone: string): View {
+function reconciled(found: ReconciliationResponse, timezone: string): View {
   const intro = 'Recomputes ledger, runs, usage and counters at one instant and compares them.';
   return view({ title: 'Reconciliation', actions: buttonTo(back, 'Back to limits'), intro })`
 ${panel(html`<p>${found.balanced ? badge('All balanced', 'good') : badge('Not balanced', 'bad')}</p>
@@ -52,7 +52,7 @@ ${card('Totals', totals(found.totals))}
 ${card('Counters', counters(found.counters, timezone))}`;
 }
 
-function totals(found: ReconciliationView['totals']): Markup {
+function totals(found: ReconciliationResponse['totals']): Markup {
   return table({
     caption: 'Totals by source',
     rows: Object.entries(found),

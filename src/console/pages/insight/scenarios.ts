@@ -1,6 +1,6 @@
 /** Forecast scenarios: forms for the most common changes. */
 import { actionCard, confirmButton } from '../../buttons.ts';
-import { actionScreen, formScreens } from '../../form-screens.ts';
+import { actionScreen, type FormBody, formScreens } from '../../form-screens.ts';
 import { dotted, type Field, type Values } from '../../forms.ts';
 import { pathOf } from '../../operations.ts';
 import type { Responses } from '../../responses.ts';
@@ -9,13 +9,13 @@ import type { Screen } from '../../screen.ts';
 const back = '/console/forecasts';
 const scenarioPath = `${back}/scenarios/{scenario_id}`;
 
-export type ScenarioView = Responses['capacity_scenarios.read'];
+export type ScenarioResponse = Responses['capacity_scenarios.read'];
 
 const percent: Field = { name: 'percent', label: 'Percent', kind: 'number' };
 const day = { kind: 'text', placeholder: '2027-01-15' } as const;
 
 /** Named like the fields of the API. */
-const changeFields: readonly (Field & { readonly name: keyof ScenarioView['changes'] })[] = [
+const changeFields: readonly (Field & { readonly name: keyof ScenarioResponse['changes'] })[] = [
   { name: 'growth_percent_per_month', label: 'Monthly growth (%)', kind: 'number' },
   { name: 'teams', label: 'Teams', kind: 'number', help: 'Overrides the observed number.' },
   {
@@ -61,20 +61,18 @@ const fields: readonly Field[] = [
   ...changeFields,
 ];
 
-type Body = Record<string, unknown>;
-
-function scenarioOf({ name = '', description, ...changes }: Body) {
+function scenarioOf({ name = '', description, ...changes }: FormBody) {
   return { name, ...(description !== undefined && { description }), changes };
 }
 
 /** Parts of a scenario without a form field, which saving must keep. */
-function keptParts({ changes }: ScenarioView): Body {
+function keptParts({ changes }: ScenarioResponse): FormBody {
   return Object.fromEntries(
     Object.entries(changes).filter(([part]) => changeFields.every(({ name }) => name !== part)),
   );
 }
 
-function valuesFrom({ name, description, changes }: ScenarioView): Values {
+function valuesFrom({ name, description, changes }: ScenarioResponse): Values {
   const parts = changeFields.map((field) => dotted(changes[field.name], field.name));
   return Object.assign({ name, description: description ?? '' }, ...parts);
 }

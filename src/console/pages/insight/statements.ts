@@ -2,7 +2,7 @@
 import { actionCard, buttonTo, confirmButton, linkButton } from '../../buttons.ts';
 import { card, definitionList, empty, nextPage } from '../../components.ts';
 import { type Filter, filterBar, filterQuery } from '../../filters.ts';
-import { actionScreen, formScreens } from '../../form-screens.ts';
+import { actionScreen, type FormBody, formScreens } from '../../form-screens.ts';
 import { count, exactUsd, humanize, time } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { badge, subline, type Tone } from '../../inline.ts';
@@ -15,9 +15,9 @@ import { table } from '../../table.ts';
 const statementsPath = '/console/statements';
 const statementPath = `${statementsPath}/{statement_id}`;
 
-type StatementView = Responses['statements.read'];
-type ComparisonView = Responses['statements.compare'];
-type Row = ComparisonView['data'][number];
+type StatementResponse = Responses['statements.read'];
+type ComparisonResponse = Responses['statements.compare'];
+type ComparisonItem = ComparisonResponse['data'][number];
 
 const causeTones: Readonly<Record<string, Tone>> = {
   missing: 'bad',
@@ -79,10 +79,8 @@ Send larger files with POST /v1/orgs/{id}/statements.`,
   }),
 ];
 
-type Body = Record<string, unknown>;
-
 /** Text that is not JSON is sent as CSV; the API says what is wrong with it. */
-function statementOf({ file = '', gateway_key_ids, ...rest }: Body): object {
+function statementOf({ file = '', gateway_key_ids, ...rest }: FormBody): object {
   const keys = Array.isArray(gateway_key_ids) && gateway_key_ids.length > 0 ? { gateway_key_ids } : {};
   return { ...fileOf(String(file).trim()), ...keys, ...rest };
 }
@@ -113,7 +111,7 @@ async function statements(visit: ScreenVisit) {
   })`
 ${card(
   'Statements',
-  listing<StatementView>({
+  listing<StatementResponse>({
     listed,
     path: statementsPath,
     query,
@@ -138,7 +136,7 @@ ${card(
 )}`;
 }
 
-function status({ reconciled_at, reconciled_runs }: StatementView): Part {
+function status({ reconciled_at, reconciled_runs }: StatementResponse): Part {
   if (reconciled_at !== null) {
     return badge('Reconciled', 'good');
   }
@@ -173,7 +171,7 @@ ${card('Comparison', html`${rows(compared)}${nextPage(page, query, compared.next
 ${actions(visit, statement, page)}`;
 }
 
-function totals(statement: StatementView, { total }: ComparisonView, timezone: string): Markup {
+function totals(statement: StatementResponse, { total }: ComparisonResponse, timezone: string): Markup {
   return html`<p>${status(statement)}</p>${definitionList([
     ['Billed', exactUsd(total.billed_usd)],
     ['Recorded', exactUsd(total.recorded_usd)],
@@ -188,11 +186,11 @@ function totals(statement: StatementView, { total }: ComparisonView, timezone: s
   ])}`;
 }
 
-function rows({ data }: ComparisonView): Part {
+function rows({ data }: ComparisonResponse): Part {
   if (data.length === 0) {
     return empty('No rows', 'Nothing was billed or recorded with this cause.');
   }
-  return table<Row>({
+  return table<ComparisonItem>({
     caption: 'Comparison by day, model and project',
     rows: data,
     columns: [
@@ -221,7 +219,11 @@ function causeName(cause: string, kind: string | null): string {
   return kind === null ? humanize(cause) : `${humanize(cause)} of ${humanize(kind)}`;
 }
 
-function actions(visit: ScreenVisit, { reconciled_at, reconciled_runs }: StatementView, page: string): Part {
+function actions(
+  visit: ScreenVisit,
+  { reconciled_at, reconciled_runs }: StatementResponse,
+  page: string,
+): Part {
   return html`${
     reconciled_at === null &&
     actionCard(

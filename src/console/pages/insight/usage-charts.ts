@@ -4,13 +4,11 @@ import { lineChart } from '../../charts/line.ts';
 import { shortDate } from '../../format.ts';
 import type { Markup } from '../../html.ts';
 import { fieldName } from '../../limit-names.ts';
-import type { Responses } from '../../responses.ts';
-import type { UsageRow } from '../../views.ts';
+import type { UsageItem, UsageSeriesResponse } from '../../views.ts';
 import { type ChartMeasure, type MeasureSums, spendMeasure } from './usage-measures.ts';
 import { groupValue, type Interval, pointHref, type UsageState, valueHref } from './usage-view.ts';
 
-export type UsageSeries = Responses['usage.series'];
-type Series = UsageSeries['series'][number];
+type ChartedSeries = UsageSeriesResponse['series'][number];
 
 const partsMax = 6;
 const barsMax = 12;
@@ -21,7 +19,7 @@ const intervalNames: Readonly<Record<Interval, string>> = { hour: 'hour', day: '
 /** A measure per hour, day or month. What adds up is stacked; the rest is drawn as lines. */
 export function chartOverTime(
   state: UsageState,
-  { interval, points, series }: UsageSeries,
+  { interval, points, series }: UsageSeriesResponse,
   nameOf: NameOf,
 ): Markup {
   const { groupBy, measure } = state;
@@ -89,7 +87,7 @@ function pointLabel(interval: Interval, start: string, points: readonly string[]
 
 function summaryOf(
   { measure, groupBy }: UsageState,
-  series: readonly Series[],
+  series: readonly ChartedSeries[],
   labels: readonly string[],
   nameOf: NameOf,
 ): string {
@@ -113,8 +111,8 @@ function costOf(measure: ChartMeasure, point: MeasureSums | null): number {
 /** A bar per value of the first field, in parts by the second; `totals` are those of the bars. */
 export function chartByFields(
   state: UsageState,
-  totals: readonly UsageRow[],
-  pairs: readonly UsageRow[],
+  totals: readonly UsageItem[],
+  pairs: readonly UsageItem[],
   nameOf: NameOf,
 ): Markup {
   const { groupBy, thenBy, measure } = state;
@@ -149,8 +147,8 @@ export function chartByFields(
 
 function partsOf(
   state: UsageState,
-  bars: readonly UsageRow[],
-  pairs: readonly UsageRow[],
+  bars: readonly UsageItem[],
+  pairs: readonly UsageItem[],
   nameOf: NameOf,
 ): BarPart[] {
   const { groupBy, thenBy, measure } = state;
@@ -165,7 +163,7 @@ function partsOf(
     .slice(0, partsMax)
     .map(([value]) => value);
   const shown = costs.has(null) ? [...top, null] : top;
-  const valueAt = (bar: UsageRow, value: string | null) => {
+  const valueAt = (bar: UsageItem, value: string | null) => {
     const row = pairs.find(
       (one) => groupValue(one, groupBy) === groupValue(bar, groupBy) && groupValue(one, thenBy) === value,
     );

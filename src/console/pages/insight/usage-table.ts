@@ -6,7 +6,7 @@ import { badge } from '../../inline.ts';
 import { fieldName } from '../../limit-names.ts';
 import { filtersFor, notSet } from '../../run-filters.ts';
 import { type Column, table } from '../../table.ts';
-import type { UsageRow, UsageView } from '../../views.ts';
+import type { UsageItem, UsageResponse } from '../../views.ts';
 import type { NameOf } from './usage-charts.ts';
 import { costPerRun, type MeasureSums, measured, tokensOf } from './usage-measures.ts';
 import { groupValue, isInterval, runsHref, type UsageState, valueHref } from './usage-view.ts';
@@ -14,7 +14,7 @@ import { groupValue, isInterval, runsHref, type UsageState, valueHref } from './
 /** Measures that the table always has. */
 const tableMeasures = ['spend', 'runs', 'cost_per_run', 'p95'];
 
-export function usageTable(state: UsageState, { data, total }: UsageView, nameOf: NameOf): Markup {
+export function usageTable(state: UsageState, { data, total }: UsageResponse, nameOf: NameOf): Markup {
   const { groupBy, thenBy, isByKind, isCompared } = state;
   const fields = isInterval(thenBy) ? [groupBy] : [groupBy, thenBy];
   const all = Number(total.cost_usd);
@@ -22,7 +22,7 @@ export function usageTable(state: UsageState, { data, total }: UsageView, nameOf
     ...fields.map((field, index) => ({
       title: capitalized(fieldName(field)),
       ...(index === 0 && { total: 'Total' }),
-      cell: (row: UsageRow) => valueCell(state, field, groupValue(row, field), nameOf),
+      cell: (row: UsageItem) => valueCell(state, field, groupValue(row, field), nameOf),
     })),
     { title: 'Spend', isNumber: true, cell: ({ cost_usd }) => usd(cost_usd), total: usd(total.cost_usd) },
     {
@@ -36,7 +36,7 @@ export function usageTable(state: UsageState, { data, total }: UsageView, nameOf
           {
             title: 'vs previous',
             isNumber: true as const,
-            cell: (row: UsageRow) => changeText(Number(row.cost_usd), Number(row.previous?.cost_usd ?? 0)),
+            cell: (row: UsageItem) => changeText(Number(row.cost_usd), Number(row.previous?.cost_usd ?? 0)),
             total: changeText(all, Number(total.previous?.cost_usd ?? 0)),
           },
         ]
@@ -58,7 +58,7 @@ export function usageTable(state: UsageState, { data, total }: UsageView, nameOf
       total: html`<a class="nowrap" href="${runsHref(state)}">View all runs</a>`,
     },
   ];
-  return table<UsageRow>({
+  return table<UsageItem>({
     caption: `Usage by ${fields.map(fieldName).join(' and ')}`,
     rows: data,
     columns,
@@ -66,7 +66,7 @@ export function usageTable(state: UsageState, { data, total }: UsageView, nameOf
   });
 }
 
-interface TotaledColumn extends Column<UsageRow> {
+interface TotaledColumn extends Column<UsageItem> {
   readonly total?: Part;
 }
 
@@ -77,7 +77,7 @@ const quantityColumn: TotaledColumn = {
 };
 
 /** The columns of usage that is not split by kind. */
-function runColumns({ measure }: UsageState, total: UsageView['total']): readonly TotaledColumn[] {
+function runColumns({ measure }: UsageState, total: UsageResponse['total']): readonly TotaledColumn[] {
   return [
     { title: 'Runs', isNumber: true, cell: ({ runs }) => count(runs), total: count(total.runs) },
     {
@@ -92,7 +92,7 @@ function runColumns({ measure }: UsageState, total: UsageView['total']): readonl
           {
             title: measure.label,
             isNumber: true as const,
-            cell: (row: UsageRow) => measured(measure, row),
+            cell: (row: UsageItem) => measured(measure, row),
             total: measured(measure, total),
           },
         ]),
@@ -120,7 +120,7 @@ export function changeText(now: number, before: number): string {
 }
 
 /** Spend, runs, cost per run and tokens, each with its change. Of one kind of usage, only spend and quantity. */
-export function usageStats({ isCompared, filters }: UsageState, { total }: UsageView): Markup {
+export function usageStats({ isCompared, filters }: UsageState, { total }: UsageResponse): Markup {
   const failed = total.failure_rate === null ? 'No runs' : `${shareText(total.failure_rate)} failed`;
   const cached = total.input_tokens === 0 ? undefined : total.cached_input_tokens / total.input_tokens;
   const change = (

@@ -20,8 +20,8 @@ import {
   withoutFilter,
 } from '../../run-filters.ts';
 import { type Screen, type ScreenAnswer, type ScreenVisit, view } from '../../screen.ts';
-import type { UsageView } from '../../views.ts';
-import { chartByFields, chartOverTime, type NameOf, type UsageSeries } from './usage-charts.ts';
+import type { UsageResponse, UsageSeriesResponse } from '../../views.ts';
+import { chartByFields, chartOverTime, type NameOf } from './usage-charts.ts';
 import { exportButton, exportedUsage, otherExports, tableGroups, usageExportPath } from './usage-export.ts';
 import { measures } from './usage-measures.ts';
 import { usageStats, usageTable } from './usage-table.ts';
@@ -121,8 +121,8 @@ const kindFilter: Filter = {
 
 /** A chart over time, or by two fields: the totals of its bars. */
 type Drawn =
-  | { readonly kind: 'time'; readonly series: UsageSeries }
-  | { readonly kind: 'fields'; readonly bars: UsageView };
+  | { readonly kind: 'time'; readonly series: UsageSeriesResponse }
+  | { readonly kind: 'fields'; readonly bars: UsageResponse };
 
 async function readChart(
   { api, org }: ScreenVisit,
@@ -148,7 +148,7 @@ async function readChart(
 
 function shown(
   state: UsageState,
-  found: UsageView,
+  found: UsageResponse,
   drawn: Drawn,
   { nameOf, query }: { readonly nameOf: NameOf; readonly query: URLSearchParams },
 ): Markup {

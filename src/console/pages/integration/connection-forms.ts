@@ -9,9 +9,9 @@ import { gatewayPath } from './gateway-tabs.ts';
 
 export const connectionPath = `${gatewayPath}/connections/{connection_id}`;
 
-export type ConnectionView = Responses['connections.read'];
+export type ConnectionResponse = Responses['connections.read'];
 
-export function kindLabel({ connectionKinds }: ScreenVisit, { kind }: ConnectionView): string {
+export function kindLabel({ connectionKinds }: ScreenVisit, { kind }: ConnectionResponse): string {
   return connectionKinds.find(({ name }) => name === kind)?.label ?? kind;
 }
 
@@ -107,7 +107,7 @@ function bodyFrom(body: Record<string, unknown>): object {
   };
 }
 
-function valuesFrom({ timeouts, headers, models, ...connection }: ConnectionView): Values {
+function valuesFrom({ timeouts, headers, models, ...connection }: ConnectionResponse): Values {
   return {
     name: connection.name,
     base_url: connection.base_url,
@@ -125,7 +125,7 @@ function valuesFrom({ timeouts, headers, models, ...connection }: ConnectionView
   };
 }
 
-export function keySource({ api_key_env, api_key_last_four }: ConnectionView): Part {
+export function keySource({ api_key_env, api_key_last_four }: ConnectionResponse): Part {
   return api_key_env === null
     ? html`<code>…${api_key_last_four ?? ''}</code>`
     : html`<code>$${api_key_env}</code>`;

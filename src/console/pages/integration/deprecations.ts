@@ -9,7 +9,7 @@ import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 import { settingsPath, settingsTabs } from '../access/settings-tabs.ts';
 
-type CallsView = Item<'deprecations.usage'>;
+type DeprecatedCallsItem = Item<'deprecations.usage'>;
 
 const orgPage = `${settingsPath}/deprecations`;
 const operatorPage = '/console/deprecations';
@@ -48,7 +48,11 @@ ${cardOf('Still in use', usage, ({ data, next_cursor }) =>
 ${cardOf('Deprecated endpoints', routes, routeTable)}`;
 }
 
-function callsTable(calls: readonly CallsView[], timezone: string, isForOperators: boolean): Markup {
+function callsTable(
+  calls: readonly DeprecatedCallsItem[],
+  timezone: string,
+  isForOperators: boolean,
+): Markup {
   return table({
     caption: 'Calls of deprecated endpoints',
     rows: calls,
@@ -58,7 +62,7 @@ function callsTable(calls: readonly CallsView[], timezone: string, isForOperator
         ? [
             {
               title: 'Organization',
-              cell: (one: CallsView) =>
+              cell: (one: DeprecatedCallsItem) =>
                 one.org_id === null
                   ? badge('operator')
                   : html`<a href="/console/orgs/${one.org_id}">${one.org_name ?? one.org_id}</a>`,

@@ -12,14 +12,14 @@ import type { Responses } from '../../responses.ts';
 import { notSet } from '../../run-filters.ts';
 import { type Screen, type ScreenVisit, type VisitedOrg, view } from '../../screen.ts';
 import { type Column, table } from '../../table.ts';
-import type { LimitUsage, LimitView, UsageRow } from '../../views.ts';
+import type { LimitItem, LimitItemUsage, UsageItem } from '../../views.ts';
 import { developersPath, gatewayTabs } from './gateway-tabs.ts';
 
 const groupings = [
   ['member_id', 'Member', 'By member', 'member'],
   ['key_id', 'API key', 'By API key', 'key'],
 ] as const;
-type Field = (typeof groupings)[number][0];
+type GroupingField = (typeof groupings)[number][0];
 
 /** 1,000 rows: the API keeps as many denials. */
 const pagesMax = 5;
@@ -66,14 +66,14 @@ ${card('Spend by developer', body)}`;
 }
 
 /** The usage by member or key, and what the other columns of its table show. */
-interface Spend {
+interface DeveloperSpend {
   readonly visit: ScreenVisit;
   readonly usage: Responses['usage.read'];
   readonly period: PagePeriod;
   readonly grouping: (typeof groupings)[number];
-  readonly budgets: ListPages<LimitView> | ApiFailure;
+  readonly budgets: ListPages<LimitItem> | ApiFailure;
   /** The budget for each member or key; undefined if there is none. */
-  readonly eachBudget: LimitView | undefined;
+  readonly eachBudget: LimitItem | undefined;
   readonly standings: Standings;
   readonly denials: Denials;
   /** True if each denial can be assigned to a row. Denials name keys, and only a visitor who may read keys sees whose they are. */
@@ -86,8 +86,8 @@ async function readSpend(
   visit: ScreenVisit,
   usage: Responses['usage.read'],
   period: PagePeriod,
-  grouping: Spend['grouping'],
-): Promise<Spend> {
+  grouping: DeveloperSpend['grouping'],
+): Promise<DeveloperSpend> {
   const { api, org } = visit;
   const [field] = grouping;
   const [budgets, denials] = await Promise.all([
@@ -122,7 +122,7 @@ async function readSpend(
   };
 }
 
-function spendTable(spend: Spend): Markup {
+function spendTable(spend: DeveloperSpend): Markup {
   const { visit, usage, grouping } = spend;
   const caption = `Spend by ${fieldName(grouping[0])}`;
   const rows =
@@ -132,7 +132,7 @@ function spendTable(spend: Spend): Markup {
   return html`${rows}${notes(spend)}`;
 }
 
-function columnsOf(spend: Spend): Column<UsageRow>[] {
+function columnsOf(spend: DeveloperSpend): Column<UsageItem>[] {
   const { usage, period, grouping } = spend;
   const [field, title] = grouping;
   const total = Number(usage.total.cost_usd);
@@ -156,18 +156,21 @@ function columnsOf(spend: Spend): Column<UsageRow>[] {
   ];
 }
 
-function nameOf({ grouping: [field], keys, members }: Spend, value: string): string {
+function nameOf({ grouping: [field], keys, members }: DeveloperSpend, value: string): string {
   return (field === 'key_id' ? keys.get(value)?.name : members.get(value)) ?? value;
 }
 
-function nameCell(spend: Spend, value: string | null): Part {
+function nameCell(spend: DeveloperSpend, value: string | null): Part {
   if (value === null) {
     return html`<span class="quiet">${notSet}</span>`;
   }
   return spend.grouping[0] === 'key_id' ? keyLink(value, spend.keys) : nameOf(spend, value);
 }
 
-function deniedCell({ grouping: [field], denials, isAttributed, keys }: Spend, value: string | null): Part {
+function deniedCell(
+  { grouping: [field], denials, isAttributed, keys }: DeveloperSpend,
+  value: string | null,
+): Part {
   if (denials.byKey instanceof ApiFailure || !isAttributed) {
     return '–';
   }
@@ -178,12 +181,12 @@ function deniedCell({ grouping: [field], denials, isAttributed, keys }: Spend, v
 }
 
 interface Standings {
-  readonly byValue: ReadonlyMap<string, LimitUsage>;
+  readonly byValue: ReadonlyMap<string, LimitItemUsage>;
   /** True if a value that is missing has used nothing. */
   readonly isComplete: boolean;
 }
 
-function isForEach({ match }: LimitView, field: Field): boolean {
+function isForEach({ match }: LimitItem, field: GroupingField): boolean {
   return match[field] === '*' && Object.keys(match).length === 1;
 }
 
@@ -191,8 +194,8 @@ function isForEach({ match }: LimitView, field: Field): boolean {
 async function standingsOf(
   api: Api,
   org: VisitedOrg,
-  eachBudget: LimitView | undefined,
-  field: Field,
+  eachBudget: LimitItem | undefined,
+  field: GroupingField,
 ): Promise<Standings> {
   const listed =
     eachBudget &&
@@ -212,7 +215,7 @@ async function standingsOf(
 }
 
 /** Shows what is left of the own budget of the member or key, the one with the least left; without one, of the budget for each. */
-function budgetCell(spend: Spend, value: string | null): Part {
+function budgetCell(spend: DeveloperSpend, value: string | null): Part {
   const { visit, budgets, eachBudget, standings } = spend;
   const [field, , , scopeKind] = spend.grouping;
   if (value === null || budgets instanceof ApiFailure) {
@@ -262,7 +265,7 @@ async function denialsByKey(api: Api, org: VisitedOrg, period: PagePeriod): Prom
   return { byKey, keyIds: [...byKey.keys()] };
 }
 
-function notes({ budgets, denials: { byKey }, grouping: [field], isAttributed }: Spend): Markup {
+function notes({ budgets, denials: { byKey }, grouping: [field], isAttributed }: DeveloperSpend): Markup {
   return html`<p class="sub">Blocked: ${deniedNote()}. ${
     budgets instanceof ApiFailure
       ? html`Budget: ${requirement(budgets)}.`

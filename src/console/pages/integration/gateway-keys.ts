@@ -10,7 +10,7 @@ import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { snippetBody } from '../../snippets.ts';
 import { developersPath, gatewayPath, newKeyPath } from './gateway-tabs.ts';
 
-type NewKey = Responses['keys.mint'];
+type MintResponse = Responses['keys.mint'];
 type Budget = Responses['budgets.read'];
 
 interface Entered {
@@ -53,7 +53,7 @@ export const gatewayKeyScreens: readonly Screen[] = formScreens<'keys.mint'>({
   show: quickstart,
 });
 
-async function created(visit: ScreenVisit, entered: Entered): Promise<NewKey | ApiFailure> {
+async function created(visit: ScreenVisit, entered: Entered): Promise<MintResponse | ApiFailure> {
   const { name, member_id, budget_usd } = entered;
   const { api, org } = visit;
   if (budget_usd !== undefined && member_id !== undefined) {
@@ -129,7 +129,7 @@ function aboutBudget({ status, code, message, details, fields }: ApiFailure): Ap
 }
 
 /** The only page that shows the secret. */
-async function quickstart({ baseUrl }: ScreenVisit, key: NewKey) {
+async function quickstart({ baseUrl }: ScreenVisit, key: MintResponse) {
   return view({ title: 'Gateway key created', intro: key.name })`
 ${secretBox('Your new gateway key.', key.secret)}
 ${clientSnippets(baseUrl, key.secret).map((snippet, index) => card(snippet.title, snippetBody(snippet, `snippet-${index}`)))}

@@ -12,7 +12,7 @@ import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import {
   apiPath,
-  type ConnectionView,
+  type ConnectionResponse,
   connectionFormScreens,
   connectionPath,
   keySource,
@@ -21,7 +21,7 @@ import {
 import { gatewayPath, gatewayTabs, newKeyPath } from './gateway-tabs.ts';
 
 const settingsPage = `${gatewayPath}/settings`;
-type GatewayView = Responses['gateway.read'];
+type GatewayResponse = Responses['gateway.read'];
 
 const unseenInputLabels = {
   hold: 'Hold its tokens',
@@ -139,14 +139,14 @@ export const gatewayScreens: readonly Screen[] = [
   }),
 ];
 
-const tones: Readonly<Record<ConnectionView['breaker']['state'], Tone>> = {
+const tones: Readonly<Record<ConnectionResponse['breaker']['state'], Tone>> = {
   closed: 'good',
   half_open: 'warn',
   open: 'bad',
 };
 const breakerLabels = { closed: 'available', half_open: 'trying again', open: 'failing' } as const;
 
-function breakerBadge({ breaker }: ConnectionView): Markup {
+function breakerBadge({ breaker }: ConnectionResponse): Markup {
   return badge(breakerLabels[breaker.state], tones[breaker.state]);
 }
 
@@ -156,18 +156,18 @@ const failureLabels = {
   key_unavailable: 'Key not available',
 } as const;
 
-function failureText({ reason, status }: NonNullable<ConnectionView['breaker']['last_failure']>): string {
+function failureText({ reason, status }: NonNullable<ConnectionResponse['breaker']['last_failure']>): string {
   if (reason !== 'status') {
     return failureLabels[reason];
   }
   return status === 401 || status === 403 ? `Key rejected (${status})` : `Status ${status}`;
 }
 
-function lastFailure({ breaker: { last_failure } }: ConnectionView, now: Date): Part {
+function lastFailure({ breaker: { last_failure } }: ConnectionResponse, now: Date): Part {
   return last_failure && html`${failureText(last_failure)} ${ago(last_failure.at, now)}`;
 }
 
-function modelList({ models }: ConnectionView): Part {
+function modelList({ models }: ConnectionResponse): Part {
   return models === null ? 'all' : codeList(models);
 }
 
@@ -214,7 +214,7 @@ ${card('Connections', body)}
 ${cardOf('Settings', settings, (found) => settingsBody(visit, found))}`;
 }
 
-function settingsBody(visit: ScreenVisit, settings: GatewayView): Markup {
+function settingsBody(visit: ScreenVisit, settings: GatewayResponse): Markup {
   return html`${definitionList([
     ['Default maximum output', html`${count(settings.default_max_output_tokens)} tokens`],
     ['Minimum output', html`${count(settings.min_output_tokens)} tokens`],

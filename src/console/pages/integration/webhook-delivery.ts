@@ -12,7 +12,7 @@ import { table } from '../../table.ts';
 
 const deliveryPath = '/console/webhooks/{sub_id}/deliveries/{delivery_id}';
 
-type DeliveryView = Responses['webhooks.deliveries.read'];
+type DeliveryResponse = Responses['webhooks.deliveries.read'];
 
 /** Query parameters of the webhook's page that report a redelivery. */
 export const notFilters = ['redelivering', 'more'];
@@ -23,7 +23,7 @@ export const deliveryScreens: readonly Screen[] = [
 
 const tones: Readonly<Record<string, Tone>> = { delivered: 'good', failed: 'bad', waiting: 'info' };
 
-interface DeliveryProgress extends Pick<DeliveryView, 'state' | 'next_attempt_at'> {
+interface DeliveryProgress extends Pick<DeliveryResponse, 'state' | 'next_attempt_at'> {
   readonly failure: string | null;
 }
 
@@ -75,7 +75,7 @@ ${cardOf('Payload', payload, (event) => html`<pre class="snippet scroll" tabinde
 ${card('Attempts', attemptTable(found.attempts, org.timezone))}`;
 }
 
-function attemptTable(attempts: DeliveryView['attempts'], timezone: string): Part {
+function attemptTable(attempts: DeliveryResponse['attempts'], timezone: string): Part {
   return attempts.length === 0
     ? html`<p class="quiet">No attempts yet.</p>`
     : table({
@@ -94,7 +94,7 @@ function attemptTable(attempts: DeliveryView['attempts'], timezone: string): Par
 }
 
 export function deliveryList(
-  deliveries: readonly DeliveryView[],
+  deliveries: readonly DeliveryResponse[],
   here: string,
   visit: ScreenVisit,
   next: Part,
@@ -131,7 +131,7 @@ export function deliveryList(
   })}${next}`;
 }
 
-function attempts(made: DeliveryView['attempts'], timezone: string): Part {
+function attempts(made: DeliveryResponse['attempts'], timezone: string): Part {
   const last = made.at(-1);
   return (
     last !== undefined &&

@@ -14,19 +14,19 @@ import { type Screen, type ScreenVisit, seeOther, view } from '../../screen.ts';
 import { deliveryList, deliveryScreens, notFilters } from './webhook-delivery.ts';
 import {
   formatName,
-  type SubscriptionView,
   signatureNote,
   signingBadge,
   subscriptionBody,
   subscriptionFields,
   subscriptionStatus,
+  type WebhookResponse,
 } from './webhooks.ts';
 
 const subPath = '/console/webhooks/{sub_id}';
 const dayMs = 86_400_000;
 const soonWithinMs = 60_000;
 
-type SigningView = Responses['webhooks.signing.read'];
+type SigningResponse = Responses['webhooks.signing.read'];
 type Redelivered = Responses['webhooks.redeliver'];
 
 const filters: readonly Filter[] = [
@@ -214,7 +214,7 @@ ${filterBar(here, filters, query, notFilters)}
 ${cardOf('Deliveries', deliveries, ({ data, next_cursor }) => deliveryList(data, here, visit, nextPage(here, query, next_cursor)))}`;
 }
 
-function buttons(sub: SubscriptionView, here: string, visit: ScreenVisit): Markup {
+function buttons(sub: WebhookResponse, here: string, visit: ScreenVisit): Markup {
   return html`${actionButton(visit, { path: `${here}/test`, label: 'Send test event' })}
 ${linkButton(visit, { path: `${here}/redeliver`, label: 'Redeliver' })}
 ${linkButton(visit, { path: `${here}/edit`, label: 'Edit' })}
@@ -226,7 +226,7 @@ ${
 ${confirmButton(visit, { path: `${here}/delete`, label: 'Delete webhook', thing: sub.url }, 'Pending deliveries will be dropped. This cannot be undone.')}`;
 }
 
-function signingBody(sub: SubscriptionView, signing: SigningView, here: string, visit: ScreenVisit): Part {
+function signingBody(sub: WebhookResponse, signing: SigningResponse, here: string, visit: ScreenVisit): Part {
   const { timezone } = visit.org;
   const isOwn = signing.event_version === 2;
   const isOverlapping = signing.overlap_ends_at !== null;

@@ -14,7 +14,7 @@ import { eventsField, withoutIncluded } from './event-picker.ts';
 
 const listPath = '/console/webhooks';
 
-export type SubscriptionView = Responses['webhooks.read'];
+export type WebhookResponse = Responses['webhooks.read'];
 
 const formats = [
   { value: 'json', label: 'JSON, for programs' },
@@ -22,7 +22,7 @@ const formats = [
   { value: 'teams', label: 'Microsoft Teams card' },
 ] as const;
 
-export function formatName(format: SubscriptionView['format']): string {
+export function formatName(format: WebhookResponse['format']): string {
   return formats.find(({ value }) => value === format)?.label ?? format;
 }
 
@@ -85,11 +85,11 @@ export const signatureNote = html`<p>Deliveries carry <code>X-Svc-Signature: t=â
 
 const tones: Readonly<Record<string, Tone>> = { active: 'good', paused: 'warn', disabled: 'bad' };
 
-export function subscriptionStatus({ status, disabled_reason }: SubscriptionView): Markup {
+export function subscriptionStatus({ status, disabled_reason }: WebhookResponse): Markup {
   return badge(disabled_reason === null ? status : `${status}: ${disabled_reason}`, tones[status] ?? 'plain');
 }
 
-export function signingBadge({ event_version }: SubscriptionView): Markup {
+export function signingBadge({ event_version }: WebhookResponse): Markup {
   return event_version === 2
     ? badge('own secret (v2)', 'good')
     : badge('organization secret (v1, deprecated)', 'warn');

@@ -13,7 +13,7 @@ import { periodOf } from '../../periods.ts';
 import { notSet } from '../../run-filters.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
-import type { LimitView, UsageRow } from '../../views.ts';
+import type { LimitItem, UsageItem } from '../../views.ts';
 import { costsByModel, modelsPerDay, spendPerDay } from '../insight/overview-charts.ts';
 import { customerErasureScreens, customerPath, erasuresPath } from './customer-erasure.ts';
 import { listCustomers, listPath } from './customer-list.ts';
@@ -103,7 +103,7 @@ ${actionCard(
 )}`;
 }
 
-function modelTable(rows: readonly UsageRow[], customer_id: string): Markup {
+function modelTable(rows: readonly UsageItem[], customer_id: string): Markup {
   return table({
     caption: `By model, last ${usageDays} days`,
     rows,
@@ -119,7 +119,7 @@ function modelTable(rows: readonly UsageRow[], customer_id: string): Markup {
   });
 }
 
-function defaultLimit(found: Listed<LimitView> | ApiFailure): Markup | false {
+function defaultLimit(found: Listed<LimitItem> | ApiFailure): Markup | false {
   const [limit] = found instanceof ApiFailure ? [] : found.data;
   return (
     limit !== undefined &&

@@ -23,12 +23,10 @@ import {
 } from '../../limit-names.ts';
 import { pathOf } from '../../operations.ts';
 import { contactLink } from '../../owner.ts';
-import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
+import type { LimitResponse } from '../../views.ts';
 import { limitValues } from './limit-values.ts';
-
-type Limit = Responses['limits.read'];
 
 export const limitPageScreens: readonly Screen[] = [
   { path: '/console/limits/{limit_id}', audience: 'org', handler: page },
@@ -53,11 +51,11 @@ ${buttonTo(link('/console/audit', changesFilter(limit)), 'Changes')}</p>`;
 }
 
 /** The limits of chains are changed together, as the organization's chain budget. */
-function changesFilter({ kind, id }: Limit): Record<string, string> {
+function changesFilter({ kind, id }: LimitResponse): Record<string, string> {
   return kind.startsWith('chain_') ? { target_kind: 'chain_budget' } : { target: id };
 }
 
-async function usageNow(limit: Limit, visit: ScreenVisit): Promise<Markup> {
+async function usageNow(limit: LimitResponse, visit: ScreenVisit): Promise<Markup> {
   const { org } = visit;
   const { standing, unit } = limit;
   if (standing === null) {
@@ -79,7 +77,7 @@ function usedPercent(share: number): string {
   return share < 1 ? percent(Math.min(share, 0.99)) : percent(share);
 }
 
-async function withoutUsage(limit: Limit, visit: ScreenVisit): Promise<Markup> {
+async function withoutUsage(limit: LimitResponse, visit: ScreenVisit): Promise<Markup> {
   const { kind, unit, match } = limit;
   const field = Object.keys(match).find((name) => match[name] === '*');
   if (kind === 'rate' && unit !== 'concurrent') {
@@ -94,7 +92,7 @@ ${href !== undefined && html`<a href="${href}">Spend per ${fieldName(field)}</a>
 ${kind !== 'rate' && (await limitValues(limit, field, visit))}`;
 }
 
-function resets({ standing, expires_at }: Limit, timezone: string): Part {
+function resets({ standing, expires_at }: LimitResponse, timezone: string): Part {
   const at = standing?.window_end;
   if (at != null) {
     return html`Resets ${day(at, timezone)}`;
@@ -104,7 +102,7 @@ function resets({ standing, expires_at }: Limit, timezone: string): Part {
 
 /** Links to the runs that count in the current period. */
 function runsOfWindow(
-  limit: Limit,
+  limit: LimitResponse,
   { window_start, window_end }: { readonly window_start: string | null; readonly window_end: string | null },
   timezone: string,
 ): Part {
@@ -119,7 +117,7 @@ function runsOfWindow(
   return html`<a href="${runsLink(filters, days)}">View runs</a>`;
 }
 
-function details(limit: Limit, { org }: ScreenVisit): Markup {
+function details(limit: LimitResponse, { org }: ScreenVisit): Markup {
   const { kind, owner, match, period, window_seconds, timezone, enforcement, alert_thresholds } = limit;
   const scope = scopeName(match);
   return definitionList(
@@ -149,7 +147,7 @@ function ownerOf(kind: string, owner: string | null): Part {
   return managedByOperator(kind) ? 'Managed by your operator' : html`<span class="quiet">Not set</span>`;
 }
 
-function alerts({ alerts: sent, match }: Limit, { org, now }: ScreenVisit): Markup {
+function alerts({ alerts: sent, match }: LimitResponse, { org, now }: ScreenVisit): Markup {
   const hasValues = Object.values(match).includes('*');
   if (sent.length === 0) {
     return empty(
@@ -173,14 +171,16 @@ function alerts({ alerts: sent, match }: Limit, { org, now }: ScreenVisit): Mark
             ? badge('Blocked requests', 'bad')
             : badge(`${threshold}% reached`, threshold >= 100 ? 'bad' : 'warn'),
       },
-      ...(hasValues ? [{ title: 'For', cell: ({ value }: Limit['alerts'][number]) => value ?? '–' }] : []),
+      ...(hasValues
+        ? [{ title: 'For', cell: ({ value }: LimitResponse['alerts'][number]) => value ?? '–' }]
+        : []),
       { title: 'Period from', cell: ({ window_start }) => day(window_start, org.timezone) },
     ],
   });
 }
 
 /** The past periods, without the oldest ones if nothing was spent before the limit existed. */
-function shownPeriods({ windows, created_at }: Limit): Limit['windows'] {
+function shownPeriods({ windows, created_at }: LimitResponse): LimitResponse['windows'] {
   const last = windows.findLastIndex(
     ({ settled, window_end }) => Number(settled) > 0 || window_end > created_at,
   );
@@ -188,7 +188,7 @@ function shownPeriods({ windows, created_at }: Limit): Limit['windows'] {
 }
 
 /** Compared with the limit as it is now; earlier amounts of the limit are in the audit log. */
-function pastPeriods(limit: Limit, { org }: ScreenVisit): Markup {
+function pastPeriods(limit: LimitResponse, { org }: ScreenVisit): Markup {
   const whole = Number(limit.limit);
   const filters = matchFilters(limit.match);
   return table({

@@ -7,15 +7,15 @@ import { capitalized, inUnit } from '../../format.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { fieldName, limitPath, remaining, stateBadge, usageMeter } from '../../limit-names.ts';
 import { keysById, memberNames } from '../../names.ts';
-import type { Item, Responses } from '../../responses.ts';
+import type { Item } from '../../responses.ts';
 import type { ScreenVisit } from '../../screen.ts';
 import { table } from '../../table.ts';
+import type { LimitResponse } from '../../views.ts';
 
-type Limit = Responses['limits.read'];
-type Value = Item<'limits.values'>;
+type LimitValueItem = Item<'limits.values'>;
 
 /** Returns a table of the values with usage in the current period of the limit. */
-export async function limitValues(limit: Limit, field: string, visit: ScreenVisit): Promise<Markup> {
+export async function limitValues(limit: LimitResponse, field: string, visit: ScreenVisit): Promise<Markup> {
   const { api, org, query } = visit;
   const listed = await api.tryGet<'limits.values'>(
     link(org.path + path`/limits/${limit.id}/values`, {
@@ -56,13 +56,18 @@ async function namesOf(
   values: readonly string[],
   field: string,
   { api, org }: ScreenVisit,
-): Promise<(row: Value) => string> {
+): Promise<(row: LimitValueItem) => string> {
   const keys = field === 'key_id' ? await keysById(api, org, values) : undefined;
   const members = field === 'member_id' ? await memberNames(api, org, values) : undefined;
   return ({ values: { [field]: value = '' } }) => keys?.get(value)?.name ?? members?.get(value) ?? value;
 }
 
-function runsOf(limit: Limit, { values, standing }: Value, name: string, { org }: ScreenVisit): Part {
+function runsOf(
+  limit: LimitResponse,
+  { values, standing }: LimitValueItem,
+  name: string,
+  { org }: ScreenVisit,
+): Part {
   const { window_start, window_end } = standing;
   const filters = matchFilters({ ...limit.match, ...values });
   if (filters === undefined || window_start === null || window_end === null) {

@@ -20,7 +20,7 @@ import {
 } from '../../limit-names.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
-import type { LimitView } from '../../views.ts';
+import type { LimitItem } from '../../views.ts';
 
 const listPath = '/console/limits';
 
@@ -142,7 +142,7 @@ function emptyState(kind: string, visit: ScreenVisit): Markup {
 
 /** `visitor`: adds links to the forms that they may use. */
 export function limitTable(
-  limits: readonly LimitView[],
+  limits: readonly LimitItem[],
   visit: Pick<ScreenVisit, 'org' | 'now'>,
   visitor?: ButtonVisitor,
 ): Markup {
@@ -177,18 +177,18 @@ export function limitTable(
       },
       ...(visitor === undefined
         ? []
-        : [{ title: '', cell: (limit: LimitView) => editButton(limit, visitor) }]),
+        : [{ title: '', cell: (limit: LimitItem) => editButton(limit, visitor) }]),
     ],
   });
 }
 
-function editButton(limit: LimitView, visitor: ButtonVisitor): Part {
+function editButton(limit: LimitItem, visitor: ButtonVisitor): Part {
   const edit = limitEditPath(limit);
   return edit !== undefined && linkButton(visitor, { path: edit, label: 'Edit', about: limitName(limit) });
 }
 
 /** Links a budget of each value to the spend of these values. */
-function countedSeparately(limit: LimitView, visit: Pick<ScreenVisit, 'org' | 'now'>): Part {
+function countedSeparately(limit: LimitItem, visit: Pick<ScreenVisit, 'org' | 'now'>): Part {
   const { kind, match } = limit;
   const field = Object.keys(match).find((name) => match[name] === '*') ?? '';
   const href = kind === 'budget' ? spendPerValueLink(field, limit, visit) : undefined;
@@ -197,11 +197,11 @@ function countedSeparately(limit: LimitView, visit: Pick<ScreenVisit, 'org' | 'n
     : html`<a href="${href}">Spend per ${fieldName(field)}</a>`;
 }
 
-function amount(limit: LimitView, value: string | number | undefined): Part {
+function amount(limit: LimitItem, value: string | number | undefined): Part {
   return value === undefined ? '–' : inUnit(limit.unit, value);
 }
 
-function resetsOn({ standing, expires_at }: LimitView, timezone: string): Part {
+function resetsOn({ standing, expires_at }: LimitItem, timezone: string): Part {
   return expires_at === null
     ? day(standing?.window_end, timezone)
     : html`expires ${day(expires_at, timezone)}`;

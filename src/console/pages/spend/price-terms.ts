@@ -3,7 +3,7 @@ import { exactUsd } from '../../format.ts';
 import { dotted, type Field, type Values } from '../../forms.ts';
 import type { Responses } from '../../responses.ts';
 
-type Terms = Pick<Responses['models.prices.read'], 'modifiers' | 'units'>;
+type PriceTerms = Pick<Responses['models.prices.read'], 'modifiers' | 'units'>;
 
 export const termFields: readonly Field[] = [
   {
@@ -47,7 +47,7 @@ export const termFields: readonly Field[] = [
   },
 ];
 
-export function termValues({ modifiers, units }: Terms): Values {
+export function termValues({ modifiers, units }: PriceTerms): Values {
   const lines = Object.entries(units).map(([unit, usd]) => ({ unit, usd }));
   return { ...dotted(modifiers, 'modifiers'), ...dotted(lines, 'units') };
 }
@@ -70,7 +70,7 @@ const otherRates = [
 ] as const;
 type OtherRates = Pick<Responses['models.prices.read'], (typeof otherRates)[number][0]>;
 
-export function termSummary({ modifiers, units, ...rates }: Terms & Partial<OtherRates>): string {
+export function termSummary({ modifiers, units, ...rates }: PriceTerms & Partial<OtherRates>): string {
   const parts = [
     ...otherRates.map(([name, unit]) => (rates[name] == null ? '' : `${exactUsd(rates[name])} ${unit}`)),
     counted(modifiers.length, 'modifier', 'modifiers'),

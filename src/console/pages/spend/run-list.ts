@@ -23,7 +23,7 @@ import { type ScreenVisit, view } from '../../screen.ts';
 import type { Column, SortLink } from '../../table.ts';
 import { adjustedBadge, adjustedCost } from './run-cost.ts';
 import { markLabels, marks, statusBadge } from './run-marks.ts';
-import type { RunView } from './run-tree.ts';
+import type { RunResponse } from './run-tree.ts';
 
 export const listPath = '/console/runs';
 const perPage = 50;
@@ -61,7 +61,7 @@ export async function listRuns(visit: ScreenVisit) {
   const body =
     found instanceof ApiFailure
       ? alert('Invalid filters.', found.fields)
-      : listing<RunView>({
+      : listing<RunResponse>({
           listed: found,
           path: listPath,
           query,
@@ -148,7 +148,7 @@ export function sortLink(page: string, query: URLSearchParams, field: string, fa
   };
 }
 
-function columnsFor(query: URLSearchParams, timezone: string): Column<RunView>[] {
+function columnsFor(query: URLSearchParams, timezone: string): Column<RunResponse>[] {
   const sort = (field: string) => sortLink(listPath, query, field, defaultSort);
   return [
     {

@@ -2,7 +2,7 @@
 import { humanize } from '../../format.ts';
 import type { Markup } from '../../html.ts';
 import { badge, type Tone } from '../../inline.ts';
-import type { RunView } from './run-tree.ts';
+import type { RunResponse } from './run-tree.ts';
 
 export const markLabels: Readonly<Record<string, string>> = {
   over_hold: 'exceeded reservation',
@@ -23,7 +23,7 @@ export function statusBadge(status: string): Markup {
   return badge(status, tones[status] ?? 'plain');
 }
 
-export function marks(run: RunView): Markup[] {
+export function marks(run: RunResponse): Markup[] {
   return run.marks.map((mark) =>
     badge(markLabels[mark] ?? humanize(mark), mark === 'backfill' ? 'plain' : 'warn'),
   );

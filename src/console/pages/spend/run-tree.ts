@@ -4,12 +4,12 @@ import { html, type Markup, path } from '../../html.ts';
 import type { Responses } from '../../responses.ts';
 import { adjustedBadge, adjustedCost } from './run-cost.ts';
 
-export type RunView = Responses['runs.read'];
+export type RunResponse = Responses['runs.read'];
 
 /** Runs whose parent is not in the list are roots. */
-export function runTree(runs: readonly RunView[], currentId: string): Markup {
+export function runTree(runs: readonly RunResponse[], currentId: string): Markup {
   const ids = new Set(runs.map(({ id }) => id));
-  const children = new Map<string | null, RunView[]>();
+  const children = new Map<string | null, RunResponse[]>();
   for (const run of runs) {
     const parent = run.parent_run_id !== null && ids.has(run.parent_run_id) ? run.parent_run_id : null;
     const siblings = children.get(parent) ?? [];
@@ -24,7 +24,7 @@ export function runTree(runs: readonly RunView[], currentId: string): Markup {
   return html`<ul class="tree">${branch(null)}</ul>`;
 }
 
-function node(run: RunView, isCurrent: boolean): Markup {
+function node(run: RunResponse, isCurrent: boolean): Markup {
   const name = html`<strong>${run.action ?? 'run'}</strong> ${run.model}`;
   return html`<div class="node${isCurrent && ' here'}">
 ${isCurrent ? html`<span aria-current="true">${name}</span>` : html`<a href="${path`/console/runs/${run.id}`}">${name}</a>`}

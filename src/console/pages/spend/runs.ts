@@ -15,7 +15,7 @@ import { adjustmentsCard } from './run-adjustments.ts';
 import { adjustedBadge, adjustedCost, isAdjusted, totalCost } from './run-cost.ts';
 import { listPath, listRuns } from './run-list.ts';
 import { marks, statusBadge } from './run-marks.ts';
-import { type RunView, runTree } from './run-tree.ts';
+import { type RunResponse, runTree } from './run-tree.ts';
 
 const runPath = `${listPath}/{run_id}`;
 const chainShown = 200;
@@ -81,7 +81,7 @@ function filtered(name: string, value: string | null): Part {
   return value === null ? '–' : html`<a href="${link(listPath, { [name]: value })}">${value}</a>`;
 }
 
-function details(run: RunView, visit: ScreenVisit, keys: KeysById): (readonly [string, Part])[] {
+function details(run: RunResponse, visit: ScreenVisit, keys: KeysById): (readonly [string, Part])[] {
   return [
     ['Status', html`${statusBadge(run.status)} ${marks(run)}`],
     ['Model', filtered('model', run.model)],
@@ -112,7 +112,7 @@ function details(run: RunView, visit: ScreenVisit, keys: KeysById): (readonly [s
   ];
 }
 
-function costs(run: RunView): (readonly [string, Part])[] {
+function costs(run: RunResponse): (readonly [string, Part])[] {
   return [
     ['Cost', costText(run)],
     ...(isAdjusted(run)
@@ -137,11 +137,11 @@ function costs(run: RunView): (readonly [string, Part])[] {
   ];
 }
 
-function isUnpriced({ price_source }: RunView): boolean {
+function isUnpriced({ price_source }: RunResponse): boolean {
   return price_source === 'default_rates' || price_source === 'none';
 }
 
-function priceText({ price_source, price_version, status }: RunView): Part {
+function priceText({ price_source, price_version, status }: RunResponse): Part {
   switch (price_source) {
     case 'default_rates':
       return html`${badge('default rates', 'warn')} ${price_version} <span class="quiet">The model had no price. Reprice the run once it has one.</span>`;
@@ -152,12 +152,12 @@ function priceText({ price_source, price_version, status }: RunView): Part {
   }
 }
 
-function unitsText({ units }: RunView): string {
+function unitsText({ units }: RunResponse): string {
   const counts = Object.entries(units).map(([unit, number]) => `${unit}: ${count(number)}`);
   return counts.length === 0 ? '–' : counts.join(', ');
 }
 
-function costText(run: RunView): Part {
+function costText(run: RunResponse): Part {
   if (run.cost_usd === null) {
     return html`${exactUsd(run.held_usd)} reserved`;
   }
@@ -168,7 +168,7 @@ Completing the run corrects the cost.</span>`
     : cost;
 }
 
-function chainBody(run: RunView, found: readonly RunView[], isTruncated: boolean): Part {
+function chainBody(run: RunResponse, found: readonly RunResponse[], isTruncated: boolean): Part {
   const all = found.some(({ id }) => id === run.id) ? found : [run, ...found];
   if (all.length === 1) {
     return html`<p class="quiet">${run.chain_id === null ? 'Not part of a chain.' : html`The only run in chain <code>${run.chain_id}</code>.`}</p>`;

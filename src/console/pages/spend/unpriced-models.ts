@@ -15,11 +15,13 @@ import { settingsPath, settingsTabs } from '../access/settings-tabs.ts';
 const here = `${settingsPath}/unpriced-models`;
 const operatorPath = '/console/unpriced-models';
 
-type Policy = Responses['unpriced_policy.read'];
+type UnpricedPolicyResponse = Responses['unpriced_policy.read'];
 type UnpricedModel = Item<'unpriced_models.list'>;
 type UnpricedTotal = Item<'unpriced_models.totals'>;
 
-const treatments: Readonly<Record<Policy['on_unpriced'], readonly [label: string, meaning: string]>> = {
+const treatments: Readonly<
+  Record<UnpricedPolicyResponse['on_unpriced'], readonly [label: string, meaning: string]>
+> = {
   refuse: ['Refuse', 'Calls of models without a price are rejected, unless the request states its cost.'],
   hold_default: [
     'Charge default rates',
@@ -112,7 +114,7 @@ ${filterBar(here, filters, query)}${cardOf('Models used without a price', models
 )}`;
 }
 
-function policyDetails(policy: Policy): Markup {
+function policyDetails(policy: UnpricedPolicyResponse): Markup {
   const [label, meaning] = treatments[policy.on_unpriced];
   const set = rates.filter(([name]) => policy[name] !== null);
   return html`<p>${badge(label, policy.on_unpriced === 'record' ? 'warn' : 'plain')} ${meaning}</p>
