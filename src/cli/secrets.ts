@@ -36,7 +36,7 @@ export function secretsCommand(): Command {
     .addCommand(rotate);
 }
 
-type Step = (cursor: string | undefined) => Promise<RotationStep>;
+type RotateBatch = (cursor: string | undefined) => Promise<RotationStep>;
 
 async function rotateKey({ url }: { readonly url?: string }): Promise<void> {
   const config = loadConfig();
@@ -66,7 +66,7 @@ async function rotateKey({ url }: { readonly url?: string }): Promise<void> {
 async function withRotation(
   config: Config,
   given: string | undefined,
-  work: (step: Step) => Promise<RotationStep>,
+  work: (step: RotateBatch) => Promise<RotationStep>,
 ): Promise<RotationStep> {
   try {
     return await withMigratedDatabase(async (db) => {
@@ -107,7 +107,7 @@ async function recordRotation(db: Database, secrets: Secrets, { key_id }: Rotati
   );
 }
 
-async function rotateAll(step: Step): Promise<RotationStep> {
+async function rotateAll(step: RotateBatch): Promise<RotationStep> {
   let done = await step(undefined);
   while (!done.complete) {
     process.stderr.write(`checked ${done.seen} values, encrypted ${done.reencrypted} again\n`);

@@ -30,7 +30,7 @@ interface DeclaredOperation {
 }
 
 type PathItem = { readonly parameters?: DeclaredOperation['parameters'] } & Readonly<
-  Partial<Record<Method, DeclaredOperation>>
+  Partial<Record<OpenApiMethod, DeclaredOperation>>
 >;
 
 export interface OpenApi {
@@ -51,7 +51,7 @@ export interface DocsOperation extends Omit<DeclaredOperation, 'parameters' | 'r
 }
 
 const methods = ['get', 'put', 'post', 'patch', 'delete'] as const;
-type Method = (typeof methods)[number];
+type OpenApiMethod = (typeof methods)[number];
 
 export function operationsOf(openApi: OpenApi): DocsOperation[] {
   const find = lookupIn(openApi);
@@ -76,8 +76,8 @@ export function operationsOf(openApi: OpenApi): DocsOperation[] {
 }
 
 /** Returns the methods of a path, in the order of their declaration. */
-function methodsIn(item: PathItem): Method[] {
-  return Object.keys(item).filter((name): name is Method => methods.some((method) => method === name));
+function methodsIn(item: PathItem): OpenApiMethod[] {
+  return Object.keys(item).filter((name): name is OpenApiMethod => methods.some((method) => method === name));
 }
 
 /** Returns a function that resolves references to `#/components/…`. */

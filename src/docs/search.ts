@@ -15,7 +15,7 @@ export interface Search {
   find(query: string): readonly FoundPage[];
 }
 
-interface Entry extends FoundPage {
+interface IndexedPage extends FoundPage {
   readonly id: number;
   /** The last part of the address, such as the name of a file, an operation or an error code. */
   readonly name: string;
@@ -36,8 +36,8 @@ export async function createSearch(
   documents: readonly SiteDocument[],
   pause: () => Promise<void>,
 ): Promise<Search> {
-  const entries: Entry[] = [];
-  const index = new MiniSearch<Entry>({
+  const entries: IndexedPage[] = [];
+  const index = new MiniSearch<IndexedPage>({
     fields: ['title', 'name', 'page', 'text'],
     storeFields: [],
     processTerm: stem,
@@ -65,7 +65,7 @@ export async function createSearch(
       const words = tellingWords(text);
       const found = index.search(words).flatMap(({ id }) => entries[id as number] ?? []);
       // Entries with exactly this name come first.
-      const isNamed = ({ title, name }: Entry) =>
+      const isNamed = ({ title, name }: IndexedPage) =>
         [title, name].some((one) => normalized(one) === normalized(text));
       const named = found.filter(isNamed).sort((a, b) => rankOf(a) - rankOf(b) || a.id - b.id);
       return [...named, ...found.filter((entry) => !isNamed(entry))]
@@ -95,7 +95,7 @@ function tellingWords(text: string): string {
 }
 
 /** Returns the rank of an entry. Pages come before sections with the same name, and guides before the reference. */
-function rankOf({ href, section }: Entry): number {
+function rankOf({ href, section }: IndexedPage): number {
   return (href.includes('#') ? 0 : -10) - weights[section];
 }
 
@@ -137,7 +137,7 @@ const weights: Readonly<Record<SectionName, number>> = {
 function entriesOf(
   { path, section, markdown, rowAnchors, anchorDepthMax }: SiteDocument,
   firstId: number,
-): Entry[] {
+): IndexedPage[] {
   const page = titleOf(markdown);
   return parseMarkdown(markdown, { rowAnchors, anchorDepthMax })
     .sections.filter(({ anchor }) => !unindexed.has(anchor))

@@ -8,7 +8,7 @@ import { TurnOrder } from './turn-order.ts';
 
 export type Sliced<Result> = Generator<void, Result, void>;
 
-interface Waiting {
+interface WaitingWork {
   /** Works until the time of the current turn is used up. Returns true at the end of the computation. */
   advance(): boolean;
 }
@@ -17,7 +17,7 @@ interface Waiting {
 const turnMs = 5;
 
 export class SlicedWork {
-  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #waiting = new Map<string, WaitingWork[]>();
   readonly #order = new TurnOrder();
   readonly #nowMs: () => number;
   #usedMs = 0;
@@ -68,7 +68,7 @@ export class SlicedWork {
     }
   }
 
-  #add(tenant: string, waiting: Waiting): void {
+  #add(tenant: string, waiting: WaitingWork): void {
     const queue = this.#waiting.get(tenant);
     if (queue === undefined) {
       this.#waiting.set(tenant, [waiting]);
@@ -100,8 +100,8 @@ export class SlicedWork {
   /** Advances the computation whose turn it is. Computations of one tenant take turns too. */
   #advanceFirst(): void {
     const tenant = this.#order.first(this.#waiting.keys()) as string;
-    const queue = this.#waiting.get(tenant) as Waiting[];
-    const first = queue.shift() as Waiting;
+    const queue = this.#waiting.get(tenant) as WaitingWork[];
+    const first = queue.shift() as WaitingWork;
     this.#order.count(tenant);
     if (!first.advance()) {
       queue.push(first);

@@ -118,7 +118,7 @@ async function openAndStart(
 async function startOn(
   opened: Database,
   { config, log, clock = systemClock, faults = noFaults }: ServiceOptions,
-  { health, port, phases }: StartContext,
+  { health, port, phases }: ServiceStartContext,
 ): Promise<StartedService> {
   const ids = createIds(clock);
   await requireCompleteDatabase(opened);
@@ -159,7 +159,7 @@ async function startOn(
   }
 }
 
-interface StartContext {
+interface ServiceStartContext {
   readonly health: ProcessHealth;
   readonly port: ReservedPort;
   readonly phases: StartPhases;

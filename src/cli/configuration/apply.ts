@@ -81,7 +81,7 @@ interface NamedDocument extends ConfigurationDocument {
 }
 
 /** A document with its plan, or with the result of its application. */
-interface Result<Changes> {
+interface ConfigurationResult<Changes> {
   readonly document: NamedDocument;
   readonly changes: Changes;
   readonly secretFiles: readonly SecretFile[];
@@ -113,11 +113,11 @@ async function apply({
     printJson(json, plans, false);
     return;
   }
-  const applied: Result<AppliedConfiguration>[] = [];
+  const applied: ConfigurationResult<AppliedConfiguration>[] = [];
   try {
     for (const plan of plans) {
       applied.push(await applyOne(service, plan, options, secretsDir));
-      const { document, changes, secretFiles } = applied.at(-1) as Result<AppliedConfiguration>;
+      const { document, changes, secretFiles } = applied.at(-1) as ConfigurationResult<AppliedConfiguration>;
       if (json !== true) {
         showApplied(document, changes, secretFiles);
       }
@@ -172,8 +172,8 @@ async function planAll(
   service: ConfigurationService,
   documents: readonly NamedDocument[],
   flags: ApplyFlags,
-): Promise<Result<ConfigurationPlan>[]> {
-  const plans: Result<ConfigurationPlan>[] = [];
+): Promise<ConfigurationResult<ConfigurationPlan>[]> {
+  const plans: ConfigurationResult<ConfigurationPlan>[] = [];
   const problems: string[] = [];
   for (const document of documents) {
     try {
@@ -206,7 +206,7 @@ function problemsOf(error: unknown, { source, placeOf, offsetOf }: Configuration
     .map((one) => `${placeOf(one.field)} ${terminalText(`${one.field}: ${one.message}`)}`);
 }
 
-function show(plans: readonly Result<ConfigurationPlan>[]): void {
+function show(plans: readonly ConfigurationResult<ConfigurationPlan>[]): void {
   for (const { document, changes } of plans) {
     print(`${document.org}:\n${planText(changes).replaceAll(/^/gm, '  ')}`);
   }
@@ -221,10 +221,10 @@ function createsSecrets({ changes }: ConfigurationPlan): boolean {
 
 async function applyOne(
   service: ConfigurationService,
-  { document, changes: plan }: Result<ConfigurationPlan>,
+  { document, changes: plan }: ConfigurationResult<ConfigurationPlan>,
   flags: ApplyFlags,
   secretsDir: string,
-): Promise<Result<AppliedConfiguration>> {
+): Promise<ConfigurationResult<AppliedConfiguration>> {
   const request: PendingRequest = {
     url: service.url,
     sender: service.sender,
@@ -320,7 +320,7 @@ function showSecretFiles(secretFiles: readonly SecretFile[]): void {
 
 function printJson(
   json: true | undefined,
-  results: readonly Result<ConfigurationPlan | AppliedConfiguration>[],
+  results: readonly ConfigurationResult<ConfigurationPlan | AppliedConfiguration>[],
   applied: boolean,
 ): void {
   if (json !== true) {

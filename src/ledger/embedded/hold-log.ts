@@ -58,8 +58,8 @@ export interface HoldLog {
    */
   remove(locations: readonly (LogLocation | undefined)[]): void;
   restore(): LoggedHold[];
-  readGeneration(): Generation | undefined;
-  writeGeneration(generation: Generation): void;
+  readGeneration(): LogGeneration | undefined;
+  writeGeneration(generation: LogGeneration): void;
   close(): void;
 }
 
@@ -69,7 +69,7 @@ export interface LoggedHold {
 }
 
 /** The database that the holds belong to. While a new generation begins, `before` is the previous one; null: there was none. */
-export interface Generation {
+export interface LogGeneration {
   readonly now: string;
   readonly before?: string | null;
 }
@@ -276,7 +276,7 @@ export function openHoldLog(
     readGeneration() {
       const text = readIfPresent(generationPath);
       try {
-        return text === undefined ? undefined : (JSON.parse(text) as Generation);
+        return text === undefined ? undefined : (JSON.parse(text) as LogGeneration);
       } catch {
         throw new DamagedGeneration(generationPath);
       }

@@ -33,7 +33,7 @@ export interface PostingDeciderRequest {
   readonly nowMs: number;
 }
 
-type Decided<Run> = UncommittedPosting<Run> | PostingRejection;
+type DecidedPosting<Run> = UncommittedPosting<Run> | PostingRejection;
 type ExistingRunOutcome<Run> = Extract<Outcome<Run>, { kind: 'known' }>;
 
 /** Decides groups in order. Each group sees the counters as the previous groups left them. */
@@ -78,7 +78,7 @@ export class PostingDecider<Run> {
     orgState: OrgLedgerState,
     posting: Posting<Run>,
     index: number,
-  ): Decided<Run> | ExistingRunOutcome<Run> {
+  ): DecidedPosting<Run> | ExistingRunOutcome<Run> {
     const { externalId, contentDigest = null } = posting;
     const existing = externalId === null ? undefined : this.#existing.runs.get(orgState.orgId, externalId);
     if (existing !== undefined) {
@@ -114,7 +114,7 @@ export class PostingDecider<Run> {
     posting: Posting<Run>,
     permit: string,
     index: number,
-  ): Decided<Run> {
+  ): DecidedPosting<Run> {
     const { permits } = this.#existing;
     const left = permits.get(permit) ?? 0;
     if (left < 1) {
@@ -128,7 +128,7 @@ export class PostingDecider<Run> {
     return decided;
   }
 
-  #post(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> {
+  #post(orgState: OrgLedgerState, posting: Posting<Run>, index: number): DecidedPosting<Run> {
     switch (posting.kind) {
       case 'open':
         return this.#open(orgState, posting, index);
@@ -150,7 +150,7 @@ export class PostingDecider<Run> {
   }
 
   /** Charges a finished run without a hold: admits it with a reservation and settles that. */
-  #charge(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> {
+  #charge(orgState: OrgLedgerState, posting: Posting<Run>, index: number): DecidedPosting<Run> {
     const { nowMs } = this.#request;
     const admitted = admitPosting(orgState, posting, { nowMs, preFlight: false });
     return admitted.kind === 'denied'
@@ -162,12 +162,17 @@ export class PostingDecider<Run> {
         });
   }
 
-  #open(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> {
+  #open(orgState: OrgLedgerState, posting: Posting<Run>, index: number): DecidedPosting<Run> {
     const opened = openHold(orgState, posting, this.#request.nowMs);
     return opened.kind === 'denied' ? { ...opened, index } : this.#applied(orgState, posting, opened.effect);
   }
 
-  #settle(orgState: OrgLedgerState, posting: Posting<Run>, decisionId: string, index: number): Decided<Run> {
+  #settle(
+    orgState: OrgLedgerState,
+    posting: Posting<Run>,
+    decisionId: string,
+    index: number,
+  ): DecidedPosting<Run> {
     const name = recordKey(orgState.orgId, decisionId);
     const open = orgState.holds.get(decisionId);
     const end = this.#existing.ends.get(name);
@@ -204,7 +209,7 @@ export class PostingDecider<Run> {
       : this.#settleOpen(orgState, posting, open);
   }
 
-  #settleOpen(orgState: OrgLedgerState, given: Posting<Run>, open: OpenHold): Decided<Run> {
+  #settleOpen(orgState: OrgLedgerState, given: Posting<Run>, open: OpenHold): DecidedPosting<Run> {
     const { hold } = open;
     const posting = withKnownCost(given, hold);
     const scope = settledScope(hold, posting);
@@ -219,7 +224,7 @@ export class PostingDecider<Run> {
   }
 
   /** Posts the held amount of a hold that expired without a settlement. */
-  #expire(orgState: OrgLedgerState, posting: Posting<Run>, index: number): Decided<Run> {
+  #expire(orgState: OrgLedgerState, posting: Posting<Run>, index: number): DecidedPosting<Run> {
     const open = orgState.holds.get(posting.decisionId ?? '');
     return open === undefined || open.ending
       ? { kind: 'unknown_decision', index }
@@ -260,7 +265,7 @@ export class PostingDecider<Run> {
     unsettled: UnsettledRun<Run>,
     hold: Hold | undefined,
     index: number,
-  ): Decided<Run> {
+  ): DecidedPosting<Run> {
     const field = hold && contradiction(hold, given);
     if (field !== undefined) {
       return { kind: 'contradiction', index, field };
@@ -302,7 +307,7 @@ export class PostingDecider<Run> {
     }
   }
 
-  #settleLate(orgState: OrgLedgerState, given: Posting<Run>, hold: Hold | undefined): Decided<Run> {
+  #settleLate(orgState: OrgLedgerState, given: Posting<Run>, hold: Hold | undefined): DecidedPosting<Run> {
     const posting = withKnownCost(given, hold);
     const name = recordKey(orgState.orgId, posting.decisionId ?? '');
     if (posting.kind === 'adopt') {
@@ -333,7 +338,7 @@ export class PostingDecider<Run> {
     posting: Posting<Run>,
     decisionId: string,
     atMs: number,
-  ): Decided<Run> {
+  ): DecidedPosting<Run> {
     const scope = settledScope(undefined, posting);
     if (posting.kind === 'adopt') {
       return this.#applied(orgState, posting, { scope, atMs });
@@ -361,7 +366,7 @@ export class PostingDecider<Run> {
     return decided;
   }
 
-  #adjust(orgState: OrgLedgerState, posting: Posting<Run>): Decided<Run> {
+  #adjust(orgState: OrgLedgerState, posting: Posting<Run>): DecidedPosting<Run> {
     const { scope, amounts } = posting;
     const atMs = posting.atMs ?? this.#request.nowMs;
     const name = recordKey(orgState.orgId, posting.runId);

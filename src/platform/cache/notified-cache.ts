@@ -13,7 +13,7 @@ export interface NotifiedMapOptions {
   readonly onChange: SubscribeToChanges;
 }
 
-interface Entry<Value> {
+interface CachedValue<Value> {
   readonly value: Value;
   /** True if the entry was read after it was inserted or last considered for eviction. */
   used: boolean;
@@ -30,7 +30,7 @@ export class NotifiedMap<Value> {
   readonly #db: Database;
   readonly #maxEntries: number;
   /** Entries in the order in which they were inserted or last considered for eviction. */
-  readonly #entries = new Map<string, Entry<Value>>();
+  readonly #entries = new Map<string, CachedValue<Value>>();
 
   constructor(db: Database, { maxEntries, onChange }: NotifiedMapOptions) {
     this.#db = db;

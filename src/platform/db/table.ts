@@ -14,17 +14,19 @@ type Exactly<Expected, Listed> = [Exclude<Expected, Listed>, Exclude<Listed, Exp
   ? unknown
   : { readonly missing: Exclude<Expected, Listed>; readonly unknown: Exclude<Listed, Expected> };
 
-type Name<Row> = keyof Row & string;
+type ColumnName<Row> = keyof Row & string;
 
 /** Types that both engines convert. All other values are stored as JSON. */
 type Converted =
   | (string | number | bigint | boolean | Date | Uint8Array | null)
   | readonly (string | number | bigint)[];
-type JsonName<Row> = { [Column in Name<Row>]: Row[Column] extends Converted ? never : Column }[Name<Row>];
+type JsonName<Row> = {
+  [Column in ColumnName<Row>]: Row[Column] extends Converted ? never : Column;
+}[ColumnName<Row>];
 
 type Definition<Row, Columns extends string, Key, Json extends readonly string[]> = {
   /** The names of all fields of a row, separated by commas. */
-  readonly columns: Columns & Exactly<Name<Row>, NamesIn<Columns>>;
+  readonly columns: Columns & Exactly<ColumnName<Row>, NamesIn<Columns>>;
   readonly key: Key;
   /** SQL condition of `find` and `lock`, such as one that excludes deleted rows. */
   readonly where?: string;
@@ -34,9 +36,9 @@ type Definition<Row, Columns extends string, Key, Json extends readonly string[]
   ? { readonly json?: never }
   : { readonly json: Exactly<JsonName<Row>, Json[number]> });
 
-type KeyValues<Row, Key extends readonly Name<Row>[]> = { [Index in keyof Key]: Row[Key[Index]] };
+type KeyValues<Row, Key extends readonly ColumnName<Row>[]> = { [Index in keyof Key]: Row[Key[Index]] };
 
-export interface Table<Row extends object, Key extends readonly Name<Row>[]> {
+export interface Table<Row extends object, Key extends readonly ColumnName<Row>[]> {
   /** The placeholders for `valuesOf`, for statements that are written out by hand. */
   readonly placeholders: string;
   valuesOf(row: Row): unknown[];
@@ -57,13 +59,13 @@ export interface Table<Row extends object, Key extends readonly Name<Row>[]> {
 export function tableOf<Row extends object>() {
   return <
     const Columns extends string,
-    const Key extends readonly Name<Row>[],
-    const Json extends readonly Name<Row>[] = [],
+    const Key extends readonly ColumnName<Row>[],
+    const Json extends readonly ColumnName<Row>[] = [],
   >(
     table: string,
     { columns, key, where, json }: Definition<Row, Columns, Key, Json>,
   ): Table<Row, Key> => {
-    const names = columns.split(',').map((name) => name.trim()) as Name<Row>[];
+    const names = columns.split(',').map((name) => name.trim()) as ColumnName<Row>[];
     const places = new Map<string, string>(names.map((name, index) => [name, `$${index + 1}`]));
     const placeholders = [...places.values()].join(', ');
     // The key is not assigned, because a distributed table does not allow updates of its tenant column.

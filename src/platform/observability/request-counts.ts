@@ -32,7 +32,7 @@ export class RouteCounts {
   }
 }
 
-interface Value {
+interface MetricValue {
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
   readonly metricName?: string;
@@ -70,7 +70,7 @@ export class RequestCounts {
     );
   }
 
-  #totals(): Value[] {
+  #totals(): MetricValue[] {
     return [...this.#routes].flatMap(([route, { byOutcome }]) =>
       [...byOutcome.values()].map(({ method, status, count }) => ({
         labels: { method, route, status },
@@ -79,11 +79,11 @@ export class RequestCounts {
     );
   }
 
-  #durations(): Value[] {
+  #durations(): MetricValue[] {
     const name = 'svc_http_request_duration_seconds';
     return [...this.#routes].flatMap(([route, { inBucket, seconds }]) => {
       let sum = 0;
-      const values: Value[] = inBucket.map((count, index) => {
+      const values: MetricValue[] = inBucket.map((count, index) => {
         sum += count;
         return { labels: { le: buckets[index] ?? '+Inf', route }, value: sum, metricName: `${name}_bucket` };
       });
@@ -97,7 +97,12 @@ export class RequestCounts {
 }
 
 /** Returns the part of a metric that a registry needs. The values of prom-client's own classes cannot be set cheaply. */
-function metric(name: string, type: 'counter' | 'histogram', help: string, values: () => Value[]): Metric {
+function metric(
+  name: string,
+  type: 'counter' | 'histogram',
+  help: string,
+  values: () => MetricValue[],
+): Metric {
   const get = async () => ({ name, help, type, values: values(), aggregator: 'sum' });
   return { name, help, type, aggregator: 'sum', get, reset: () => undefined } as unknown as Metric;
 }

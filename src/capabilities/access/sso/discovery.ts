@@ -39,14 +39,14 @@ export interface Discovery {
   readonly entries: number;
 }
 
-interface Entry {
+interface CachedIssuer {
   readonly found: Promise<IssuerMetadata>;
   readonly endsAtMs: number;
 }
 
 export function createDiscovery({ fetch, allowPrivateNetworks, clock }: DiscoveryDependencies): Discovery {
   /** Issuers, least recently used first. */
-  const cache = new Map<string, Entry>();
+  const cache = new Map<string, CachedIssuer>();
 
   function dropExpired(nowMs: number): void {
     for (const [issuer, { endsAtMs }] of cache) {
@@ -56,7 +56,7 @@ export function createDiscovery({ fetch, allowPrivateNetworks, clock }: Discover
     }
   }
 
-  function begin(issuer: string, nowMs: number): Entry {
+  function begin(issuer: string, nowMs: number): CachedIssuer {
     const [leastRecentlyUsed] = cache.keys();
     if (leastRecentlyUsed !== undefined && cache.size >= entriesMax) {
       cache.delete(leastRecentlyUsed);

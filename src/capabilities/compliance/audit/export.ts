@@ -73,7 +73,7 @@ function lineOf(entry: AuditEntry, format: keyof typeof contentTypes, version: s
   }
 }
 
-interface Wanted {
+interface ExportRange {
   readonly tenantId: string;
   readonly from: Date;
   readonly to: Date;
@@ -84,7 +84,7 @@ interface Wanted {
 
 async function* pages(
   deps: AuditExportDependencies,
-  { tenantId, from, to, now, after, withCheckpoints }: Wanted,
+  { tenantId, from, to, now, after, withCheckpoints }: ExportRange,
   line: (entry: AuditEntry) => string,
 ): AsyncGenerator<string> {
   const { db, heads } = deps;

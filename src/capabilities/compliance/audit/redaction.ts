@@ -90,7 +90,7 @@ export function isSigned(
 /** Returns undefined if the entry does not contain the name of the customer. */
 function renamedPart(entry: AuditEntry, from: string, to: string): PersonalPart | undefined {
   let found = false;
-  const rename = (value: unknown, place: Place): unknown => {
+  const rename = (value: unknown, place: MentionPlace): unknown => {
     if (typeof value === 'string') {
       const renamed = renamedText(value, place, { from, to });
       found ||= renamed !== value;
@@ -120,16 +120,16 @@ function renamedPart(entry: AuditEntry, from: string, to: string): PersonalPart 
  * The meaning of a value, by its place in the entry. Only values that name a customer are replaced. Organizations choose the ids of
  * their customers, and an id may equal a role, or the id of a key or budget. Entries about those must stay unchanged.
  */
-type Place = 'customer' | 'tags' | 'path' | 'summaries' | 'sentence' | 'other';
+type MentionPlace = 'customer' | 'tags' | 'path' | 'summaries' | 'sentence' | 'other';
 
 /** Fields of a customer's record with text that may be the customer's id or contain it. */
-const describingFields: ReadonlyMap<string, Place> = new Map([
+const describingFields: ReadonlyMap<string, MentionPlace> = new Map([
   ['name', 'customer'],
   ['owner', 'customer'],
   ['reason', 'sentence'],
 ]);
 
-function placeOf(field: string, record: object, within: Place, customerId: string): Place {
+function placeOf(field: string, record: object, within: MentionPlace, customerId: string): MentionPlace {
   if (within === 'tags' || mayNameCustomer(field, record)) {
     return 'customer';
   }
@@ -163,7 +163,11 @@ function isOfCustomer(record: object, customerId: string): boolean {
   );
 }
 
-function renamedText(text: string, place: Place, { from, to }: Pick<Redaction, 'from' | 'to'>): string {
+function renamedText(
+  text: string,
+  place: MentionPlace,
+  { from, to }: Pick<Redaction, 'from' | 'to'>,
+): string {
   switch (place) {
     case 'customer':
       return text === from ? to : text;

@@ -42,10 +42,10 @@ interface LogDeclaration {
   readonly id: string;
   readonly path: string;
   readonly title: string;
-  readonly reader: OwnAccess;
-  readonly admin: OwnAccess;
+  readonly reader: LogAccess;
+  readonly admin: LogAccess;
 }
-type OwnAccess = Extract<Access, { kind: 'org' | 'operator' }>;
+type LogAccess = Extract<Access, { kind: 'org' | 'operator' }>;
 
 const orgLog: LogDeclaration = {
   id: 'audit',

@@ -2,7 +2,7 @@
 import { namePattern } from '../../../ledger/holds/customer-pseudonyms.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 
-export interface RowBatch {
+export interface ErasureBatch {
   readonly orgId: string;
   readonly from: string;
   readonly to: string;
@@ -38,7 +38,7 @@ export interface BatchedTable {
 export async function eraseRows(
   tx: Queryable,
   target: BatchedTable,
-  batch: RowBatch,
+  batch: ErasureBatch,
   extra?: string,
 ): Promise<BatchResult> {
   const { table, org, key, where, set } = target;
@@ -88,7 +88,7 @@ export async function eraseRows(
 export async function eraseRowsWithin(
   tx: Queryable,
   target: BatchedTable & { readonly set: string },
-  batch: RowBatch,
+  batch: ErasureBatch,
   [from, to]: TimeSpan,
   extra: string,
 ): Promise<BatchResult> {

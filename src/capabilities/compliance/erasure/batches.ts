@@ -31,9 +31,9 @@ import { renamedPath } from '../audit/index.ts';
 import {
   type BatchedTable,
   type BatchResult,
+  type ErasureBatch,
   eraseRows,
   eraseRowsWithin,
-  type RowBatch,
   rowsPerBatch,
 } from './batched-rows.ts';
 import {
@@ -49,7 +49,7 @@ import {
 const holdsCustomers = `(key = 'customer_id' OR key LIKE 'tag:%') AND value <> '${WILDCARD}'`;
 
 /** Ends the limits, credit packs and rates of the customer, deletes their names and replaces the id in them. */
-export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: RowBatch): Promise<number> {
+export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: ErasureBatch): Promise<number> {
   const ended = await tx.query(
     `UPDATE limits SET name = NULL, ended_at = coalesce(ended_at, $4), match = (
               SELECT jsonb_object_agg(key, CASE WHEN value = $2 AND ${holdsCustomers} THEN $3 ELSE value END)
@@ -63,7 +63,10 @@ export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: Row
 }
 
 /** Resets the cursor of the exhaustion watch if it contains the id; the watch then starts over. */
-export async function eraseForecastCursor(tx: Transaction, { orgId, from }: RowBatch): Promise<BatchResult> {
+export async function eraseForecastCursor(
+  tx: Transaction,
+  { orgId, from }: ErasureBatch,
+): Promise<BatchResult> {
   const reset = await tx.query(
     `UPDATE forecast_checks SET after_group = '' WHERE org_id = $1 AND strpos(after_group, $2) > 0 RETURNING 1 AS one`,
     [orgId, JSON.stringify(from)],
@@ -147,18 +150,18 @@ const refusals: BatchedTable = {
         message = CASE WHEN row.customer_id = $2 THEN ${renamedName('row.message')} ELSE row.message END`,
 };
 
-export const eraseHoldEnds = (tx: Transaction, batch: RowBatch) => eraseRows(tx, holdEnds, batch);
-export const eraseRuns = (tx: Transaction, batch: RowBatch) =>
+export const eraseHoldEnds = (tx: Transaction, batch: ErasureBatch) => eraseRows(tx, holdEnds, batch);
+export const eraseRuns = (tx: Transaction, batch: ErasureBatch) =>
   eraseRows(tx, runs, batch, renameIdentitiesOfRuns);
-export const eraseEntries = (tx: Transaction, batch: RowBatch) =>
+export const eraseEntries = (tx: Transaction, batch: ErasureBatch) =>
   eraseRows(tx, ledgerEntries, batch, renameIdentities);
-export const eraseEvents = (tx: Transaction, batch: RowBatch) =>
+export const eraseEvents = (tx: Transaction, batch: ErasureBatch) =>
   eraseRows(tx, events, batch, deleteResponses);
-export const eraseRefusals = (tx: Transaction, batch: RowBatch) => eraseRows(tx, refusals, batch);
+export const eraseRefusals = (tx: Transaction, batch: ErasureBatch) => eraseRows(tx, refusals, batch);
 
 export async function eraseStoredAnswers(
   tx: Transaction,
-  { orgId, from }: RowBatch,
+  { orgId, from }: ErasureBatch,
   digest: CustomerDigest,
 ): Promise<BatchResult> {
   let changed = 0;
@@ -173,7 +176,7 @@ export async function eraseStoredAnswers(
 /** Adds the sums of a renamed chain to those that exist under its new name. */
 export async function eraseClosedChains(
   tx: Transaction,
-  { orgId, from, to }: RowBatch,
+  { orgId, from, to }: ErasureBatch,
 ): Promise<BatchResult> {
   const [row] = await tx.query<{ count: number }>(
     `WITH gone AS (
@@ -206,7 +209,7 @@ export async function eraseClosedChains(
 /** Replaces the id in the attribution of keys: their spend continues under the pseudonym until they are changed. */
 export async function eraseKeyAttributions(
   tx: Transaction,
-  { orgId, from, to }: RowBatch,
+  { orgId, from, to }: ErasureBatch,
 ): Promise<BatchResult> {
   const digests = await tx.query<{ digest: string }>(
     `UPDATE keys SET attribution = attribution
@@ -228,7 +231,7 @@ export async function eraseKeyAttributions(
 /** Replaces the id in the recorded paths of support requests. */
 export async function eraseSupportPaths(
   tx: Transaction,
-  { orgId, from, to, cursor }: RowBatch,
+  { orgId, from, to, cursor }: ErasureBatch,
 ): Promise<BatchResult> {
   const rows = await tx.query<{ id: string; path: string | null }>(
     'SELECT id, path FROM support_access_log WHERE org_id = $1 AND id > $2 ORDER BY id LIMIT $3',
@@ -309,7 +312,7 @@ function moveUsageStatement({ table, time }: UsageTable): string {
  * were posted under the id after `eraseRuns` and `eraseEntries` move with them. Only one day is moved, because decisions wait in
  * the meantime.
  */
-export async function eraseUsage(tx: Transaction, batch: RowBatch): Promise<BatchResult> {
+export async function eraseUsage(tx: Transaction, batch: ErasureBatch): Promise<BatchResult> {
   const { orgId, from, to } = batch;
   const [first] = await tx.query<{ day: Date | null }>(
     'SELECT min(day) AS day FROM usage_days WHERE org_id = $1 AND customer_id = $2',

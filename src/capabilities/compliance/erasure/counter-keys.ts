@@ -4,7 +4,7 @@
  * the meantime, its row stays.
  */
 import type { Transaction } from '../../../platform/db/database.ts';
-import { type BatchedTable, type BatchResult, eraseRows, type RowBatch } from './batched-rows.ts';
+import { type BatchedTable, type BatchResult, type ErasureBatch, eraseRows } from './batched-rows.ts';
 import { renamedName } from './renaming-sql.ts';
 
 /**
@@ -42,7 +42,7 @@ const insertRenamed = (table: string, others: string) => `
   INSERT INTO ${table} (org_id, counter_key, ${others}) SELECT org_id, ${renamedKey}, ${others} FROM changed
   ON CONFLICT DO NOTHING`;
 
-export const eraseAlerts = (tx: Transaction, batch: RowBatch): Promise<BatchResult> =>
+export const eraseAlerts = (tx: Transaction, batch: ErasureBatch): Promise<BatchResult> =>
   eraseRows(tx, alerts, batch, insertRenamed(alerts.table, 'threshold, at'));
-export const eraseForecasts = (tx: Transaction, batch: RowBatch): Promise<BatchResult> =>
+export const eraseForecasts = (tx: Transaction, batch: ErasureBatch): Promise<BatchResult> =>
   eraseRows(tx, forecasts, batch, insertRenamed(forecasts.table, 'told_at'));

@@ -19,7 +19,7 @@ import type { Log } from '../../../platform/log.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { type Appending, redactEntries, type Signer } from '../audit/index.ts';
 import { findPolicy } from '../retention/index.ts';
-import type { BatchResult, RowBatch } from './batched-rows.ts';
+import type { BatchResult, ErasureBatch } from './batched-rows.ts';
 import {
   eraseClosedChains,
   eraseEntries,
@@ -69,7 +69,7 @@ const settledAfterMs = 10_000;
 /** Steps in order. Records that could create new rows under the old id must come first. */
 const steps: readonly (readonly [
   name: string,
-  run: (tx: Transaction, batch: RowBatch, deps: ErasureDependencies) => Promise<BatchResult>,
+  run: (tx: Transaction, batch: ErasureBatch, deps: ErasureDependencies) => Promise<BatchResult>,
 ])[] = [
   ['limit_alerts', eraseAlerts],
   ['forecast_notices', eraseForecasts],
@@ -106,7 +106,11 @@ const movingSteps: ReadonlySet<string> = new Set([
   'late closed_chains',
 ]);
 
-async function eraseAudit(tx: Transaction, batch: RowBatch, deps: ErasureDependencies): Promise<BatchResult> {
+async function eraseAudit(
+  tx: Transaction,
+  batch: ErasureBatch,
+  deps: ErasureDependencies,
+): Promise<BatchResult> {
   const { changed, last } = await redactEntries(tx, deps, {
     tenantId: batch.orgId,
     from: batch.from,
@@ -190,7 +194,7 @@ async function eraseBatch(deps: ErasureDependencies, erasure: ErasureRow): Promi
   if (erasure.customer === null) {
     return false;
   }
-  const batch: RowBatch = {
+  const batch: ErasureBatch = {
     orgId: erasure.org_id,
     from: secrets.decrypt(erasure.customer, contextOf(erasure)),
     to: erasure.pseudonym,

@@ -53,7 +53,7 @@ const bytesPerStep = 8 * 1024 * 1024;
 const headsPart = columns.length;
 const headsKey: EncryptedColumn['key'] = { tenant_id: 'text' };
 
-interface Position {
+interface RotationPosition {
   readonly part: number;
   readonly after?: readonly string[] | undefined;
   readonly seen: number;
@@ -88,7 +88,7 @@ export async function rotateStep(
   return { key_id: keyId, complete, seen, reencrypted, unreadable, next_cursor: following };
 }
 
-const start: Position = { part: 0, seen: 0, reencrypted: 0, unreadable: 0 };
+const start: RotationPosition = { part: 0, seen: 0, reencrypted: 0, unreadable: 0 };
 
 /** Reads the key file again. Only on the embedded engine, because on PostgreSQL each process may have its own file. */
 async function reloadKeys(
@@ -103,7 +103,11 @@ async function reloadKeys(
   }
 }
 
-async function advance(db: Database, secrets: RotatableSecrets, position: Position): Promise<Position> {
+async function advance(
+  db: Database,
+  secrets: RotatableSecrets,
+  position: RotationPosition,
+): Promise<RotationPosition> {
   const column = columns[position.part];
   const batch =
     column === undefined
@@ -136,13 +140,13 @@ async function finishRotation(db: Database, secrets: RotatableSecrets): Promise<
   });
 }
 
-function cursorOf(position: Position): string {
+function cursorOf(position: RotationPosition): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url');
 }
 
-function parseCursor(cursor: string): Position {
+function parseCursor(cursor: string): RotationPosition {
   try {
-    const position = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as Position;
+    const position = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as RotationPosition;
     const numbers = [position.part, position.seen, position.reencrypted, position.unreadable];
     const types = Object.values(columns[position.part]?.key ?? headsKey);
     const { after } = position;

@@ -28,7 +28,7 @@ export interface NonceDependencies {
   readonly acceptWithoutDatabase: boolean;
 }
 
-interface Waiting {
+interface WaitingNonce {
   readonly nonce: string;
   readonly expiresAtMs: number;
   resolve(isFirst: boolean): void;
@@ -38,7 +38,7 @@ interface Waiting {
 export function createForwardNonces({ db, clock, acceptWithoutDatabase }: NonceDependencies): ForwardNonces {
   /** Nonces that this process has accepted, by the time of their expiry; oldest first. */
   const own = new Map<string, number>();
-  let waiting: Waiting[] = [];
+  let waiting: WaitingNonce[] = [];
 
   function insert(nonce: string, expiresAtMs: number): Promise<boolean> {
     return new Promise((resolve, reject) => {

@@ -67,7 +67,7 @@ export function pauseMsAfter(tookMs: number, decisionsPerMs: number): number {
 /** Delay before a failed deletion is retried. */
 export const retryAfterMs = 10 * 60_000;
 
-interface Step {
+interface DeletionStep {
   readonly kind: DeletedKind;
   /** The kind that must be deleted first: while it is postponed, this one is skipped. */
   readonly after?: DeletedKind;
@@ -76,7 +76,7 @@ interface Step {
 
 const daysBefore = (now: Date, days: number) => new Date(now.getTime() - days * dayMs);
 
-function stepsOf(signer: Signer): Step[] {
+function stepsOf(signer: Signer): DeletionStep[] {
   const limit = rowsPerBatch;
   return [
     {

@@ -22,9 +22,11 @@ import {
 } from './schema.ts';
 
 type RetentionProgress = Pick<RetentionPolicyView, 'failing_since' | 'failing' | 'last_run'>;
-type Settings = Omit<RetentionPolicyView, keyof RetentionProgress>;
+type RetentionSettings = Omit<RetentionPolicyView, keyof RetentionProgress>;
 
-export function viewPolicy(row: Omit<RetentionPolicyRow, 'failing_since' | 'put_off'> | undefined): Settings {
+export function viewPolicy(
+  row: Omit<RetentionPolicyRow, 'failing_since' | 'put_off'> | undefined,
+): RetentionSettings {
   if (row === undefined) {
     return { ...defaults, updated_at: null };
   }
@@ -53,8 +55,8 @@ export function viewRetentionRun(row: RetentionRunRow): RetentionRunView {
 }
 
 export interface PolicyChange {
-  readonly before: Settings;
-  readonly after: Settings;
+  readonly before: RetentionSettings;
+  readonly after: RetentionSettings;
   readonly progress: RetentionProgress;
 }
 

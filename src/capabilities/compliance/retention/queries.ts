@@ -20,7 +20,7 @@ export interface RetentionPolicyRow {
   readonly put_off: Postponed;
 }
 export type Postponed = Readonly<Partial<Record<DeletedKind, string>>>;
-type Settings = Omit<RetentionPolicyRow, 'failing_since' | 'put_off'>;
+type RetentionSettingsRow = Omit<RetentionPolicyRow, 'failing_since' | 'put_off'>;
 
 const settings =
   'org_id, runs_days, content_days, audit_days, deliveries_days, idempotency_days, legal_hold, created_at, updated_at';
@@ -33,7 +33,7 @@ export const { find: findPolicy, lock: lockPolicy } = tableOf<RetentionPolicyRow
   json: ['put_off'],
 });
 
-export async function upsertPolicy(tx: Queryable, row: Settings): Promise<void> {
+export async function upsertPolicy(tx: Queryable, row: RetentionSettingsRow): Promise<void> {
   await tx.query(
     `INSERT INTO retention_policies (${settings}, next_run_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
      ON CONFLICT (org_id) DO UPDATE

@@ -43,7 +43,7 @@ export function viewApproval(row: ApprovalRow): ApprovalView {
 
 /** Returns the change of an approval for the audit log and for events. */
 export function approvalChange(
-  { before, after }: Partial<Decided> & Pick<Decided, 'after'>,
+  { before, after }: Partial<DecidedApproval> & Pick<DecidedApproval, 'after'>,
   event: EventType,
 ): Change {
   const views = { before: before && viewApproval(before), after: viewApproval(after) };
@@ -56,12 +56,12 @@ export interface Decision {
   readonly approvalId: string;
 }
 
-interface Decided {
+interface DecidedApproval {
   readonly before: ApprovalRow;
   readonly after: ApprovalRow;
 }
 
-export async function approve(tx: Transaction, decision: Decision, body: Approve): Promise<Decided> {
+export async function approve(tx: Transaction, decision: Decision, body: Approve): Promise<DecidedApproval> {
   const { caller, now } = decision;
   const expiresAt = validUntil(body.until, now);
   const before = await lockPending(tx, decision);
@@ -84,7 +84,7 @@ export async function deny(
   tx: Transaction,
   decision: Decision,
   reason: string | undefined,
-): Promise<Decided> {
+): Promise<DecidedApproval> {
   const { caller, now } = decision;
   const before = await lockPending(tx, decision);
   const after: ApprovalRow = {

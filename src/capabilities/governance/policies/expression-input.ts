@@ -11,7 +11,7 @@ import { localTime } from '../../../kernel/local-time.ts';
 import { nanosPerUsd } from '../../../kernel/money.ts';
 
 /** A request in the form in which rules evaluate it. */
-export interface PolicyInput extends Labels {
+export interface PolicyInput extends PolicyLabels {
   readonly model: string;
   readonly key_id: string;
   readonly role: string;
@@ -24,7 +24,7 @@ export interface PolicyInput extends Labels {
 }
 
 type PolicyLabel = PolicyDimension & LabelDimension;
-type Labels = Readonly<Record<PolicyLabel, string | null>>;
+type PolicyLabels = Readonly<Record<PolicyLabel, string | null>>;
 
 const policyLabels = labelDimensions.filter(
   (name): name is PolicyLabel => runDimensions[name].expression !== null,
@@ -34,7 +34,10 @@ const policyLabels = labelDimensions.filter(
  * Builds an attempt from an object that may have these labels; other labels are ignored. Fields are listed one by one for speed,
  * because this runs for every call.
  */
-export function attemptFrom(labels: Partial<Labels>, rest: Omit<PolicyInput, keyof Labels>): PolicyInput {
+export function attemptFrom(
+  labels: Partial<PolicyLabels>,
+  rest: Omit<PolicyInput, keyof PolicyLabels>,
+): PolicyInput {
   return {
     provider: labels.provider ?? null,
     action: labels.action ?? null,

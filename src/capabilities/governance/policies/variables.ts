@@ -4,11 +4,11 @@ import { type PolicyDimension, policyDimensions, runDimensions } from '../../../
 import { closed, page } from '../../../platform/http/routes/schemas.ts';
 import { variables } from './expression-input.ts';
 
-type Name = keyof typeof variables;
+type VariableName = keyof typeof variables;
 
-type Explanation = readonly [meaning: string, example: string];
+type VariableExplanation = readonly [meaning: string, example: string];
 
-const explanations: Readonly<Record<Name, Explanation>> = {
+const explanations: Readonly<Record<VariableName, VariableExplanation>> = {
   ...dimensionExplanations(),
   model: ['The model.', runDimensions.model.expression],
   key_id: ['The ID of the API key.', runDimensions.key_id.expression],
@@ -23,13 +23,13 @@ const explanations: Readonly<Record<Name, Explanation>> = {
   metadata: ['Metadata of the run.', 'has(metadata.priority) && metadata.priority == "low"'],
 };
 
-function dimensionExplanations(): Record<PolicyDimension, Explanation> {
+function dimensionExplanations(): Record<PolicyDimension, VariableExplanation> {
   return Object.fromEntries(
     policyDimensions.map((name) => {
       const { noun, expression } = runDimensions[name];
       return [name, [`The ${noun}; empty if not sent.`, expression]];
     }),
-  ) as unknown as Record<PolicyDimension, Explanation>;
+  ) as unknown as Record<PolicyDimension, VariableExplanation>;
 }
 
 export const VariableView = closed({
@@ -43,7 +43,7 @@ export type VariableView = Static<typeof VariableView>;
 export const VariableList = page(VariableView);
 
 export function variableViews(): VariableView[] {
-  return (Object.keys(variables) as Name[]).map((name) => {
+  return (Object.keys(variables) as VariableName[]).map((name) => {
     const [meaning, example] = explanations[name];
     return { name, type: variables[name], meaning, example };
   });

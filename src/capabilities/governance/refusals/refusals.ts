@@ -105,8 +105,8 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
       if (!recorded.has(error.code)) {
         return;
       }
-      const details = withoutContent(error.details as Fields);
-      const subject: Fields = { ...attribution?.values, ...subjectOf(body, details) };
+      const details = withoutContent(error.details as BodyFields);
+      const subject: BodyFields = { ...attribution?.values, ...subjectOf(body, details) };
       const at = clock.now();
       const row: MutableRow = {
         org_id: tenantId,
@@ -140,19 +140,19 @@ export function createRefusals({ db, ids, clock }: RefusalDependencies): Refusal
   };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+type BodyFields = Readonly<Record<string, unknown>>;
 
 /** Returns the body, or the denied run of a bulk request. */
-function subjectOf(body: object | undefined, { run_index: index }: Fields): Fields {
-  const { runs } = (body ?? {}) as { runs?: readonly Fields[] };
-  return (typeof index === 'number' ? runs?.[index] : undefined) ?? ((body ?? {}) as Fields);
+function subjectOf(body: object | undefined, { run_index: index }: BodyFields): BodyFields {
+  const { runs } = (body ?? {}) as { runs?: readonly BodyFields[] };
+  return (typeof index === 'number' ? runs?.[index] : undefined) ?? ((body ?? {}) as BodyFields);
 }
 
 function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-function withoutContent({ sample: _content, ...details }: Fields): Record<string, unknown> {
+function withoutContent({ sample: _content, ...details }: BodyFields): Record<string, unknown> {
   return details;
 }
 

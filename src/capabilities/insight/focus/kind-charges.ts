@@ -24,7 +24,7 @@ export interface KindCharge extends FocusCharge {
 
 /** `tokens_left` are tokens whose cost is not split, `runs` all runs; both are 0 unless the kind is unsplit. */
 const sums = ['quantity', 'tokens_left', 'runs', 'usd_nanos'] as const;
-type Group = ChargeGroup<(typeof sums)[number]>;
+type KindChargeGroup = ChargeGroup<(typeof sums)[number]>;
 
 export const kindCharges: FocusVersion<KindCharge, (typeof sums)[number]> = {
   isByKind: true,
@@ -109,7 +109,7 @@ function selectCharges(plan: FocusPlan, params: Params): string {
       WHERE quantity <> 0 OR usd_nanos <> 0 OR tokens_left > 0 OR (runs > 0 AND kinds = 0)`;
 }
 
-function kindChargeOf(group: Group, context: ChargeContext): KindCharge {
+function kindChargeOf(group: KindChargeGroup, context: ChargeContext): KindCharge {
   const kind = kindOfCode(group.kind);
   const model = modelOf(group);
   const isCorrection = isCorrectionOf(group);
@@ -127,16 +127,19 @@ function kindChargeOf(group: Group, context: ChargeContext): KindCharge {
   };
 }
 
-function meterOf(group: Group): string {
+function meterOf(group: KindChargeGroup): string {
   return tokenMeters[group.kind]?.meter ?? meteredQuantity(group)?.unit ?? 'Adjustments';
 }
 
-function subjectOf(group: Group): string {
+function subjectOf(group: KindChargeGroup): string {
   return group.kind === unsplitCode || group.kind === adjustmentCode ? 'Usage' : meterOf(group);
 }
 
 /** Unsplit costs are for the tokens that are left; if there are none, for the requests. Adjustments have no quantity. */
-function meteredQuantity({ kind, sums: { quantity, tokens_left, runs } }: Group): MeteredQuantity | null {
+function meteredQuantity({
+  kind,
+  sums: { quantity, tokens_left, runs },
+}: KindChargeGroup): MeteredQuantity | null {
   if (kind === adjustmentCode) {
     return null;
   }
@@ -160,7 +163,7 @@ function unitLabel(code: string): string {
 }
 
 /** The model is left out if the runs name none. The keys are in alphabetical order, as in the examples of the specification. */
-function priceDetails({ kind, model }: Group): string | null {
+function priceDetails({ kind, model }: KindChargeGroup): string | null {
   const details = { ...(model !== '' && { ModelId: model }), ...tokenMeters[kind]?.details };
   return Object.keys(details).length === 0 ? null : JSON.stringify(details);
 }

@@ -36,7 +36,7 @@ const sums = [
   'output_tokens',
   'usd_nanos',
 ] as const;
-type Group = ChargeGroup<(typeof sums)[number]>;
+type WholeChargeGroup = ChargeGroup<(typeof sums)[number]>;
 
 export const wholeCharges: FocusVersion<WholeCharge, (typeof sums)[number]> = {
   isByKind: false,
@@ -80,7 +80,7 @@ function selectCharges(plan: FocusPlan, params: Params): string {
       GROUP BY ${groups} HAVING ${sums.map((name) => `sum(${name}) <> 0`).join(' OR ')}`;
 }
 
-function wholeChargeOf(group: Group, context: ChargeContext): WholeCharge {
+function wholeChargeOf(group: WholeChargeGroup, context: ChargeContext): WholeCharge {
   const { runs, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens } = group.sums;
   const model = modelOf(group);
   const isCorrection = isCorrectionOf(group);
@@ -105,7 +105,7 @@ function wholeChargeOf(group: Group, context: ChargeContext): WholeCharge {
 /** Tokens if there are any, otherwise requests. */
 function pricedQuantity({
   sums: { input_tokens, output_tokens, runs, usd_nanos },
-}: Group): PricedQuantity | null {
+}: WholeChargeGroup): PricedQuantity | null {
   const tokens = input_tokens + output_tokens;
   return pricedAt(
     usd_nanos,

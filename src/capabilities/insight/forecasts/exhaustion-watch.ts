@@ -68,7 +68,7 @@ const oldNotices = {
 };
 
 /** Limits with the same match and unit, which share a forecast. */
-interface Group {
+interface ForecastGroup {
   readonly name: string;
   readonly scope: ScopeFilter;
   readonly measure: ForecastMeasure;
@@ -138,7 +138,7 @@ export function exhaustionWatch(deps: WatchDependencies): Job {
 async function lookAhead(
   { db, ledger }: WatchDependencies,
   limits: OrgLimits,
-  { scope, measure }: Group,
+  { scope, measure }: ForecastGroup,
   today: Today,
   now: Date,
 ): Promise<Outlook[]> {
@@ -161,8 +161,8 @@ async function lookAhead(
  * Returns the groups in a stable order, so that the next run can continue after the last group. Skips limits that
  * cannot be forecast, have a wildcard or match a field without usage data.
  */
-function groupsOf({ all }: OrgLimits, nowMs: number): Group[] {
-  const groups = new Map<string, Group>();
+function groupsOf({ all }: OrgLimits, nowMs: number): ForecastGroup[] {
+  const groups = new Map<string, ForecastGroup>();
   for (const limit of all) {
     const { unit, match } = limit;
     const measure = Object.values(measures).find((one) => one.unit === unit);

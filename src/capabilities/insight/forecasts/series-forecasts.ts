@@ -33,7 +33,7 @@ export interface SeriesDependencies {
   readonly orgLimits: Pick<OrgLimitsCache, 'get'>;
 }
 
-interface Wanted {
+interface SeriesForecastRequest {
   readonly measure: ForecastMeasure;
   readonly limits: OrgLimits;
   readonly today: Today;
@@ -54,7 +54,7 @@ export async function forecastSeries(
     throw invalidField('measure', 'invalid_value', 'Kinds of usage have a spend only.');
   }
   const limits = await deps.orgLimits.get(orgId);
-  const wanted: Wanted = {
+  const wanted: SeriesForecastRequest = {
     measure: measures[query.measure ?? 'spend'],
     limits,
     today: todayIn(limits.timezone, now.getTime()),
@@ -103,7 +103,7 @@ function scopeIn(query: ForecastsQuery): SeriesScope {
 /** Returns the values with the highest cost. Runs without a value are in no group. */
 async function largest(
   db: Database,
-  { limits, today, now, historyDaysMax }: Wanted,
+  { limits, today, now, historyDaysMax }: SeriesForecastRequest,
   field: SeriesField,
   count: number,
 ): Promise<SeriesScope[]> {
@@ -125,7 +125,7 @@ async function largest(
 
 async function forecastScope(
   deps: SeriesDependencies,
-  wanted: Wanted,
+  wanted: SeriesForecastRequest,
   scope: SeriesScope,
 ): Promise<ForecastView> {
   const { kind, ...filter } = scope;
@@ -158,9 +158,13 @@ async function forecastScope(
   };
 }
 
-type Shown = Pick<Wanted, 'measure' | 'today' | 'horizon'>;
+type ShownForecast = Pick<SeriesForecastRequest, 'measure' | 'today' | 'horizon'>;
 
-function viewDays({ days, today: soFar }: History, ahead: Forecast, { measure, today, horizon }: Shown) {
+function viewDays(
+  { days, today: soFar }: History,
+  ahead: Forecast,
+  { measure, today, horizon }: ShownForecast,
+) {
   const estimate = ({ expected, low, high }: Estimate) => ({
     expected: measure.estimate(expected),
     low: low === null ? null : measure.estimate(low),

@@ -190,19 +190,19 @@ export async function hasPayers(db: Queryable, orgId: string): Promise<boolean> 
 }
 
 const measures = ['usd', 'tokens', 'requests', 'uncovered'] as const;
-type Measure = (typeof measures)[number];
+type ReconciledMeasure = (typeof measures)[number];
 const sources = ['entries', 'runs', 'usage'] as const;
-type Source = (typeof sources)[number];
+type ReconciledSource = (typeof sources)[number];
 
 export interface Totals {
-  readonly sums: Readonly<Record<Source, Readonly<Record<Measure, bigint>>>>;
+  readonly sums: Readonly<Record<ReconciledSource, Readonly<Record<ReconciledMeasure, bigint>>>>;
   readonly drift: Drift;
 }
 
 /**
  * Sum of absolute differences between records, by day or by bucket, so that one difference does not cancel another.
  */
-type Drift = Readonly<Record<Measure, bigint>>;
+type Drift = Readonly<Record<ReconciledMeasure, bigint>>;
 
 /** Closing balances of rows deleted by retention: one row per 15-minute bucket. */
 function closedBalances(source: 'runs' | 'entries'): string {
@@ -212,12 +212,14 @@ function closedBalances(source: 'runs' | 'entries'): string {
 
 /** Sums all postings of a period from its three records. The period must consist of whole 15-minute buckets. */
 export async function sumTotals(db: Queryable, orgId: string, { fromMs, toMs }: TimeRange): Promise<Totals> {
-  const column = (source: Source, measure: Measure) => `coalesce(${source}.${measure}, 0)`;
+  const column = (source: ReconciledSource, measure: ReconciledMeasure) =>
+    `coalesce(${source}.${measure}, 0)`;
   const sums = sources.flatMap((source) =>
     measures.map((measure) => `coalesce(sum(${source}.${measure}), 0) AS ${source}_${measure}`),
   );
   const drifts = measures.map((measure) => {
-    const apart = (source: Source) => `abs(${column('entries', measure)} - ${column(source, measure)})`;
+    const apart = (source: ReconciledSource) =>
+      `abs(${column('entries', measure)} - ${column(source, measure)})`;
     return `coalesce(sum(${apart('runs')}${measure === 'uncovered' ? '' : ` + ${apart('usage')}`}), 0) AS drift_${measure}`;
   });
   const [row] = await db.query<Record<string, string>>(
@@ -246,7 +248,7 @@ export async function sumTotals(db: Queryable, orgId: string, { fromMs, toMs }: 
   const read = (name: string) => BigInt(row?.[name] ?? 0);
   const all = (of: string) =>
     Object.fromEntries(measures.map((measure) => [measure, read(`${of}_${measure}`)])) as Record<
-      Measure,
+      ReconciledMeasure,
       bigint
     >;
   return {

@@ -20,7 +20,7 @@ import { counterName, limitIdOf } from './counter-keys.ts';
 import type { EntryField, Payment } from './queries.ts';
 
 /** Location of the expected value of a counter. */
-type Place =
+type SettledSource =
   | { readonly kind: 'entries'; readonly group: RecountGroup; readonly name: string }
   | { readonly kind: 'paid'; readonly name: string }
   /** Nothing is settled in the counter, whatever was charged. */
@@ -29,7 +29,7 @@ type Place =
 export interface Planned {
   readonly limit: Limit;
   readonly window: Window;
-  readonly place: Place;
+  readonly place: SettledSource;
 }
 
 export interface RecountGroup {

@@ -184,14 +184,17 @@ function paidOf({ payments }: Recount, tallies: readonly Payment[]): ComparedPay
   }));
 }
 
-interface Compared {
+interface ComparedCounter {
   readonly row: CounterRow;
   readonly drift: bigint;
   readonly isMoney: boolean;
 }
 
 /** Compares the counters of the plan; counters that were created after the plan are skipped. */
-function compareCounters(plan: RecountPlan, { counters, holds, result }: Inspection<Moment>): Compared[] {
+function compareCounters(
+  plan: RecountPlan,
+  { counters, holds, result }: Inspection<Moment>,
+): ComparedCounter[] {
   const held = heldByHolds(holds);
   const retired = new Set(plan.retiredLimits);
   return counters.flatMap((counter) => {
@@ -215,7 +218,7 @@ function compareOne(
   { recount, kinds }: Moment,
   { key, settled, held }: CounterState,
   heldBy: bigint,
-): Compared[] {
+): ComparedCounter[] {
   const plan = planned.get(key);
   const limit = plan?.limit ?? kinds.get(limitIdOf(key));
   if (limit === undefined) {
@@ -247,7 +250,7 @@ function compareOne(
 }
 
 function conclusion(
-  compared: readonly Compared[],
+  compared: readonly ComparedCounter[],
   paid: readonly ComparedPayment[],
   { sums: { entries, runs, usage }, drift }: Totals,
   now: Date,
@@ -282,7 +285,7 @@ function conclusion(
   };
 }
 
-function largestDriftFirst(a: Compared, b: Compared): number {
+function largestDriftFirst(a: ComparedCounter, b: ComparedCounter): number {
   return a.drift === b.drift ? (a.row.key < b.row.key ? -1 : 1) : a.drift > b.drift ? -1 : 1;
 }
 

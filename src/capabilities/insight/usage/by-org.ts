@@ -13,7 +13,7 @@ export interface OrgUsage {
   readonly runsByModel: ReadonlyMap<string, number>;
 }
 
-interface Row {
+interface OrgModelRow {
   readonly org_id: string;
   readonly model: string;
   readonly runs: string;
@@ -30,7 +30,7 @@ export async function sumByOrgs(
   orgIds: readonly string[],
   since: Date,
 ): Promise<Map<string, OrgUsage>> {
-  const rows = await db.query<Row>(
+  const rows = await db.query<OrgModelRow>(
     `SELECT org_id, model, sum(requests)::text AS runs,
             coalesce(sum(requests) FILTER (WHERE status = 'failed'), 0)::text AS failed_runs,
             sum(input_tokens)::text AS input_tokens, sum(output_tokens)::text AS output_tokens,
@@ -39,15 +39,15 @@ export async function sumByOrgs(
       GROUP BY org_id, model`,
     [orgIds, since],
   );
-  const usage = new Map<string, Row[]>();
+  const usage = new Map<string, OrgModelRow[]>();
   for (const row of rows) {
     usage.set(row.org_id, [...(usage.get(row.org_id) ?? []), row]);
   }
   return new Map([...usage].map(([orgId, ofModels]) => [orgId, summed(ofModels)]));
 }
 
-function summed(rows: readonly Row[]): OrgUsage {
-  const sum = (of: (row: Row) => string) => rows.reduce((total, row) => total + Number(of(row)), 0);
+function summed(rows: readonly OrgModelRow[]): OrgUsage {
+  const sum = (of: (row: OrgModelRow) => string) => rows.reduce((total, row) => total + Number(of(row)), 0);
   const latencies: Histogram = new Map();
   for (const row of rows) {
     readInto(latencies, row.latencies, 1);

@@ -43,7 +43,7 @@ export const measures: readonly Measure[] = ['runs', 'failed_runs', ...columnMea
 /** Null unless the rows are split by kind of usage. Such rows have no other measures but their cost. */
 export const quantity = 'quantity';
 
-interface Source {
+interface UsageSource {
   readonly table: string;
   /** Name of the time column. */
   readonly column: string;
@@ -56,7 +56,7 @@ const sources = {
   bucket: { table: 'usage_rollups', column: 'bucket', failedRuns },
 } as const;
 /** The totals have a separate column for failures. */
-const totals: Source = { table: 'usage_totals', column: 'bucket', failedRuns: 'failed' };
+const totals: UsageSource = { table: 'usage_totals', column: 'bucket', failedRuns: 'failed' };
 
 /** Collects the parameters of a statement; returns the placeholder of each. */
 export class Params {
@@ -81,7 +81,7 @@ export function selectRows(wanted: RowsRequest, params: Params): string {
   const splitCost =
     ' CROSS JOIN LATERAL cost_parts(found.parts, found.usd_nanos) AS split' +
     (wanted.part === undefined ? '' : ` WHERE split.code = ${params.add(wanted.part, 'text')}`);
-  const select = ({ table, column, failedRuns }: Source, parts: readonly PlacedPart[]) => {
+  const select = ({ table, column, failedRuns }: UsageSource, parts: readonly PlacedPart[]) => {
     const values = wanted.groupBy.map((one, index) => `${groupedValue(one, index, params)} AS v${index}`);
     const columns: Partial<Record<Measure, string>> = { runs: 'requests', failed_runs: failedRuns };
     const sums = bySplit

@@ -8,8 +8,8 @@ import { spanLabel, spanStarts } from './time-spans.ts';
 import { conditionsOf, parseDimension, usageRange, viewRange } from './usage.ts';
 import { shownValue, viewSums } from './view.ts';
 
-type Series = UsageSeriesView['series'][number];
-type SeriesPoint = NonNullable<Series['points'][number]>;
+type UsageSeriesItem = UsageSeriesView['series'][number];
+type SeriesPoint = NonNullable<UsageSeriesItem['points'][number]>;
 
 export async function readUsageSeries(
   db: Queryable,
@@ -36,10 +36,10 @@ export async function readUsageSeries(
     latencies: latency,
   });
   const seriesOf = (
-    kind: Series['kind'],
+    kind: UsageSeriesItem['kind'],
     place: number | undefined,
     value: string | null = null,
-  ): Series => ({
+  ): UsageSeriesItem => ({
     kind,
     value,
     points: pointsOf(

@@ -8,7 +8,7 @@ import { usageRange } from './usage.ts';
 
 type Used = UsageValuesView['tags'][string];
 
-interface Row {
+interface UsedValueRow {
   readonly is_tag: boolean;
   readonly name: string;
   readonly value: string;
@@ -25,7 +25,7 @@ export async function readUsedValues(
   const requested = usageRange(query, await findTimezone(db, orgId), now);
   const from = new Date(Math.floor(requested.fromMs / dayMs) * dayMs);
   const to = new Date(Math.ceil(requested.toMs / dayMs) * dayMs);
-  const rows = await db.query<Row>(
+  const rows = await db.query<UsedValueRow>(
     // Summed by the digest of the scope first, and its fields looked up on its last day: grouping many rows by all fields takes
     // three times as long.
     `WITH spent AS MATERIALIZED (

@@ -4,7 +4,7 @@ import type { AlertSection, AlertText } from './alert-text.ts';
 import { change, count, day, inUnit, usd } from './format.ts';
 import { limitName } from './limit-texts.ts';
 
-interface Spend {
+interface ComparedSpend {
   readonly usd: string;
   readonly previous_usd: string;
 }
@@ -15,9 +15,9 @@ export interface DigestData {
   readonly spend_usd: string;
   readonly previous_spend_usd: string;
   readonly runs: number;
-  readonly top_customers: readonly (Spend & { readonly customer_id: string })[];
-  readonly top_models: readonly (Spend & { readonly model: string })[];
-  readonly top_kinds: readonly (Spend & { readonly kind: string })[];
+  readonly top_customers: readonly (ComparedSpend & { readonly customer_id: string })[];
+  readonly top_models: readonly (ComparedSpend & { readonly model: string })[];
+  readonly top_kinds: readonly (ComparedSpend & { readonly kind: string })[];
   readonly cache_savings_usd: string;
   readonly limits_near: readonly {
     readonly kind: string;
@@ -52,7 +52,7 @@ export function digestText(data: DigestData): AlertText {
 }
 
 function sectionsOf(data: DigestData): AlertSection[] {
-  const spend = (name: string, group: Spend) => {
+  const spend = (name: string, group: ComparedSpend) => {
     const changed = change(group.usd, group.previous_usd);
     return `${shortened(name, nameCharsMax)}: ${usd(group.usd)}${changed === '' ? '' : ` (${changed})`}`;
   };

@@ -3,7 +3,7 @@ import { selectExpiredKeys, selectKeys, viewKey } from '../../access/keys/index.
 import { selectMembers, viewMember } from '../../access/members/index.ts';
 import { findOrg } from '../../access/orgs/index.ts';
 import { defaultJustInTime, findConnection, isStoredSecret, type PutSso } from '../../access/sso/index.ts';
-import { type Fields, type ListSection, pick, type SingleSection } from './section.ts';
+import { type FileFields, type ListSection, pick, type SingleSection } from './section.ts';
 
 const keyDefaults = { attribution: {}, attribution_locked: [] };
 
@@ -57,7 +57,7 @@ function sorted(values: unknown): unknown {
 }
 
 /** `member_id: null` states that the key of a signed-in member is for a service: the key has none. */
-function withoutNulls(attribution: unknown): Fields {
+function withoutNulls(attribution: unknown): FileFields {
   return Object.fromEntries(Object.entries(attribution ?? {}).filter(([, value]) => value !== null));
 }
 

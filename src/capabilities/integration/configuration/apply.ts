@@ -22,7 +22,7 @@ import {
   notInFileMax,
   type PlannedChange as PlannedChangeView,
 } from './schema.ts';
-import type { Fields, RouteCall } from './section.ts';
+import type { FileFields, RouteCall } from './section.ts';
 import { sections } from './sections.ts';
 
 export interface ApplyDependencies {
@@ -165,7 +165,7 @@ async function createOrg(
 }
 
 function sectionsIn(configuration: Configuration) {
-  return sections.filter(({ name }) => (configuration as Fields)[name] !== undefined);
+  return sections.filter(({ name }) => (configuration as FileFields)[name] !== undefined);
 }
 
 /** Plans all sections of the file before any of them is applied, so that all invalid fields are reported together. */
@@ -184,10 +184,10 @@ async function planSections(
     }
     const callerId = context.caller.keyId;
     const load = { db: tx, orgId, now: context.now, secrets, callerId };
-    const given = (configuration as Fields)[section.name];
+    const given = (configuration as FileFields)[section.name];
     const resources = await section.load(load);
     const ended =
-      section.shape === 'list' ? await section.findEnded?.(load, given as readonly Fields[]) : undefined;
+      section.shape === 'list' ? await section.findEnded?.(load, given as readonly FileFields[]) : undefined;
     plans.push(planSection(section, given, resources, { prune, ended }));
   }
   const fieldErrors = plans.flatMap((plan) => plan.fieldErrors);
@@ -216,7 +216,7 @@ interface PerformContext {
 
 interface Performed {
   readonly id: string;
-  readonly response: Fields | undefined;
+  readonly response: FileFields | undefined;
   readonly recorded: readonly ChangeRecord[];
 }
 
@@ -254,7 +254,7 @@ function performed(
   body: unknown,
   changes: readonly Change[],
 ): Performed {
-  const response = body as Fields;
+  const response = body as FileFields;
   return {
     id: id ?? String(response.id ?? changes[0]?.target.id ?? ''),
     response,
@@ -274,7 +274,7 @@ function callOf(planned: ResourceChange, force: boolean): RouteCall {
   }
 }
 
-function withoutId({ item: { id: _, ...body } }: Creation): Fields {
+function withoutId({ item: { id: _, ...body } }: Creation): FileFields {
   return body;
 }
 

@@ -1,7 +1,7 @@
 /** Compares the fields of a resource with those in the file, and lists the differences for a plan. */
 import { formatUsd, parseUsd } from '../../../kernel/money.ts';
 import { canonicalJson } from '../../../platform/canonical-json.ts';
-import type { Fields } from './section.ts';
+import type { FileFields } from './section.ts';
 
 export interface FieldChange {
   /** Such as `limit_usd`, `timeouts.idle_ms` or `policies[Per minute].limit`. */
@@ -41,7 +41,7 @@ function namedItems(value: unknown): Map<string, object> | undefined {
   return byName.size === value.length ? byName : undefined;
 }
 
-function isObject(value: unknown): value is Fields {
+function isObject(value: unknown): value is FileFields {
   return value !== null && typeof value === 'object' && !Array.isArray(value);
 }
 

@@ -9,7 +9,7 @@ import { groupBy } from './group-by.ts';
 import { identity } from './plan.ts';
 import type { CallContext, RouteCalls } from './route-calls.ts';
 import { type Configuration, configurationVersion, type ExportedConfiguration } from './schema.ts';
-import type { Fields, FileSection, LoadContext, Resource } from './section.ts';
+import type { FileFields, FileSection, LoadContext, Resource } from './section.ts';
 import { sections } from './sections.ts';
 
 export interface ConfigurationExportDependencies {
@@ -94,12 +94,12 @@ function isExported(section: FileSection, { fields }: Resource): boolean {
   return section.create !== undefined || section.name === 'org' || !hasValues(fields, section.defaults);
 }
 
-function hasValues(fields: Fields, values: object): boolean {
+function hasValues(fields: FileFields, values: object): boolean {
   return Object.entries(values).every(([field, value]) => isSameValue(field, fields[field] ?? null, value));
 }
 
 /** Null is left out where the field has no other default: in a file it would mean the same as no line. */
-function withoutDefaults(section: FileSection, fields: Fields): Fields {
+function withoutDefaults(section: FileSection, fields: FileFields): FileFields {
   const defaults = untouchedDetector(fields.kind) === undefined ? section.defaults : {};
   return Object.fromEntries(
     Object.entries(fields).filter(([field, value]) => !isSameValue(field, value, defaults[field] ?? null)),

@@ -7,7 +7,7 @@ import { readChainBudget } from '../../spend/chains/index.ts';
 import { viewCustomerLimit } from '../../spend/customers/index.ts';
 import { policyIdentity, type RatePolicyView, readRateLimits } from '../../spend/rate-limits/index.ts';
 import { viewSpendCap } from '../../spend/spend-caps/index.ts';
-import { type Fields, type ListSection, pick, type Resource, type SingleSection } from './section.ts';
+import { type FileFields, type ListSection, pick, type Resource, type SingleSection } from './section.ts';
 
 const spendingDefaults = {
   enforcement: 'block',
@@ -84,7 +84,7 @@ const chainKinds = {
 } as const;
 
 interface ChainResource extends Resource {
-  readonly limitOfField: Fields;
+  readonly limitOfField: FileFields;
 }
 
 export const chainBudget: SingleSection = {
@@ -109,7 +109,7 @@ export const chainBudget: SingleSection = {
     ),
 };
 
-type Policy = Pick<RatePolicyView, 'name' | 'kind' | 'unit' | 'match'> & Fields;
+type RatePolicyFields = Pick<RatePolicyView, 'name' | 'kind' | 'unit' | 'match'> & FileFields;
 
 interface RateLimitsResource extends Resource {
   /** The ids of the policies by their identity. */
@@ -137,8 +137,8 @@ export const rateLimits: SingleSection = {
     return [resource];
   },
   complete({ policies = [], read_rpm }, current, { prune }) {
-    const wanted = (policies as readonly Policy[]).map(
-      (policy): Policy => ({ ...policyDefaults, ...policy }),
+    const wanted = (policies as readonly RatePolicyFields[]).map(
+      (policy): RatePolicyFields => ({ ...policyDefaults, ...policy }),
     );
     const names = new Set(wanted.map(({ name }) => name));
     const others = prune ? [] : policiesOf(current).filter(({ name }) => !names.has(name));
@@ -147,15 +147,15 @@ export const rateLimits: SingleSection = {
   change: (_resource, _changed, body) => ({ route: 'orgs.rate_limits.put', body }),
   endedLimits(resource, wanted) {
     const { policyIds } = resource as RateLimitsResource;
-    const kept = new Set((wanted.policies as readonly Policy[]).map(policyIdentity));
+    const kept = new Set((wanted.policies as readonly RatePolicyFields[]).map(policyIdentity));
     return [...policyIds].flatMap(([identity, id]) => (kept.has(identity) ? [] : [id]));
   },
 };
 
-function policiesOf(current: Resource | undefined): readonly Policy[] {
-  return (current?.fields.policies ?? []) as readonly Policy[];
+function policiesOf(current: Resource | undefined): readonly RatePolicyFields[] {
+  return (current?.fields.policies ?? []) as readonly RatePolicyFields[];
 }
 
-function limitResource(id: string, fields: Fields): Resource {
+function limitResource(id: string, fields: FileFields): Resource {
   return { id, fields, limitIds: [id] };
 }

@@ -5,39 +5,39 @@ import { differences, type FieldChange, isSameValue } from './compare.ts';
 import { groupBy } from './group-by.ts';
 import {
   completeItem,
-  type Fields,
+  type FileFields,
   type FileSection,
   type ListSection,
   pick,
   type Resource,
 } from './section.ts';
 
-interface Step {
+interface ResourceStep {
   readonly section: FileSection;
   /** Name of the resource in a plan. */
   readonly name: string;
 }
 
-interface Wanted extends Step {
+interface WantedChange extends ResourceStep {
   /** Where the item is in the file, such as `budgets[1]`. */
   readonly path: string;
-  readonly item: Fields;
+  readonly item: FileFields;
   readonly fieldChanges: readonly FieldChange[];
 }
 
-export interface Creation extends Wanted {
+export interface Creation extends WantedChange {
   readonly action: 'create';
 }
 
-export interface Update extends Wanted {
+export interface Update extends WantedChange {
   readonly action: 'update';
   readonly resource: Resource;
   /** The wanted values of the fields that differ. */
-  readonly changed: Fields;
-  readonly wanted: Fields;
+  readonly changed: FileFields;
+  readonly wanted: FileFields;
 }
 
-export interface Deletion extends Step {
+export interface Deletion extends ResourceStep {
   readonly action: 'delete';
   readonly resource: Resource;
 }
@@ -56,12 +56,12 @@ export interface SectionPlan {
 export interface SectionPlanOptions {
   readonly prune: boolean;
   /** Items whose resource has ended by itself. */
-  readonly ended: readonly Fields[] | undefined;
+  readonly ended: readonly FileFields[] | undefined;
 }
 
-interface Item {
+interface FileItem {
   readonly path: string;
-  readonly item: Fields;
+  readonly item: FileFields;
   readonly hasEnded: boolean;
 }
 
@@ -73,16 +73,16 @@ export function planSection(
   options: SectionPlanOptions,
 ): SectionPlan {
   const ended = new Set(options.ended);
-  const items: Item[] =
+  const items: FileItem[] =
     section.shape === 'list'
-      ? (given as readonly Fields[]).map((item, index) => ({
+      ? (given as readonly FileFields[]).map((item, index) => ({
           path: `${section.name}[${index}]`,
           item,
           hasEnded: ended.has(item),
         }))
       : given === null
         ? []
-        : [{ path: section.name, item: given as Fields, hasEnded: false }];
+        : [{ path: section.name, item: given as FileFields, hasEnded: false }];
   const fieldErrors: FieldError[] = [];
   const { pairs, rest } =
     section.shape === 'list'
@@ -111,7 +111,7 @@ export function planSection(
 /** Returns the change that the item needs; undefined if it needs none. */
 function planItem(
   section: FileSection,
-  { path, item, hasEnded, resource }: Item & { readonly resource: Resource | undefined },
+  { path, item, hasEnded, resource }: FileItem & { readonly resource: Resource | undefined },
   options: SectionPlanOptions,
   fieldErrors: FieldError[],
 ): Creation | Update | undefined {
@@ -166,7 +166,7 @@ function isChanged(section: FileSection, resource: Resource, field: string, valu
     : !isSameValue(field, resource.fields[field] ?? null, value ?? null);
 }
 
-function createdFields(section: FileSection, item: Fields): FieldChange[] {
+function createdFields(section: FileSection, item: FileFields): FieldChange[] {
   return Object.entries(shownOf(section, item)).map(([field, value]) => ({
     field,
     before: null,
@@ -175,17 +175,17 @@ function createdFields(section: FileSection, item: Fields): FieldChange[] {
 }
 
 /** The name that a plan shows: the values of the key. */
-export function resourceName(section: FileSection, fields: Fields): string {
+export function resourceName(section: FileSection, fields: FileFields): string {
   const shown = shownOf(section, fields);
   return section.shape === 'single' ? '' : section.key.map((field) => String(shown[field] ?? '')).join(' ');
 }
 
-function shownOf(section: FileSection, fields: Fields): Fields {
+function shownOf(section: FileSection, fields: FileFields): FileFields {
   return section.shown?.(fields) ?? fields;
 }
 
 interface Matches {
-  readonly pairs: readonly (Item & { readonly resource: Resource | undefined })[];
+  readonly pairs: readonly (FileItem & { readonly resource: Resource | undefined })[];
   /** Resources without an item. */
   readonly rest: readonly Resource[];
 }
@@ -196,14 +196,14 @@ interface Matches {
  */
 function matchItems(
   section: ListSection,
-  items: readonly Item[],
+  items: readonly FileItem[],
   resources: readonly Resource[],
   fieldErrors: FieldError[],
 ): Matches {
   const reject = (field: string, message: string) =>
     void fieldErrors.push({ field, code: 'invalid_value', message });
   const free = new Map(resources.map((resource) => [resource.id, resource]));
-  const matched = new Map<Item, Resource>();
+  const matched = new Map<FileItem, Resource>();
   for (const one of items) {
     const { id } = one.item;
     if (id === undefined || one.hasEnded) {
@@ -218,8 +218,8 @@ function matchItems(
     }
   }
   const unnamed = items.filter(({ item }) => item.id === undefined);
-  const wantedOf = ({ item }: Item) => completeItem(section, item, undefined, { prune: false });
-  const keyOfItem = (fields: readonly string[]) => (one: Item) => identity(fields, wantedOf(one));
+  const wantedOf = ({ item }: FileItem) => completeItem(section, item, undefined, { prune: false });
+  const keyOfItem = (fields: readonly string[]) => (one: FileItem) => identity(fields, wantedOf(one));
   const resourcesByKey = groupBy(free.values(), ({ fields }) => identity(section.key, fields));
   for (const [key, group] of groupBy(unnamed, keyOfItem(section.key))) {
     const found = resourcesByKey.get(key) ?? [];
@@ -256,7 +256,7 @@ function matchItems(
     }
   }
 
-  function take(one: Item | undefined, resource: Resource | undefined): void {
+  function take(one: FileItem | undefined, resource: Resource | undefined): void {
     if (one !== undefined && resource !== undefined) {
       matched.set(one, resource);
       free.delete(resource.id);
@@ -265,6 +265,6 @@ function matchItems(
   return { pairs: items.map((one) => ({ ...one, resource: matched.get(one) })), rest: [...free.values()] };
 }
 
-export function identity(fields: readonly string[], of: Fields): string {
+export function identity(fields: readonly string[], of: FileFields): string {
   return canonicalJson(fields.map((field) => of[field] ?? null));
 }

@@ -2,7 +2,7 @@
 import { allOrgVersions, rateFields, shownAt, viewOrgPrice } from '../../spend/models/index.ts';
 import { findUnpricedPolicy, viewUnpricedPolicy } from '../../spend/unpriced-models/index.ts';
 import { groupBy } from './group-by.ts';
-import { type Fields, type ListSection, pick, type SingleSection } from './section.ts';
+import { type FileFields, type ListSection, pick, type SingleSection } from './section.ts';
 
 const noRates = Object.fromEntries(rateFields.map((field) => [field, null]));
 const priceDefaults = { discount_percent: null, ...noRates, modifiers: [], units: {} };
@@ -46,7 +46,7 @@ export const prices: ListSection = {
   remove: ({ id }) => ({ route: 'models.org_prices.remove', params: { model: id } }),
 };
 
-function putPrice({ model, ...body }: Fields) {
+function putPrice({ model, ...body }: FileFields) {
   return { route: 'models.org_prices.put', params: { model: String(model) }, body };
 }
 

@@ -5,21 +5,21 @@
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 
-export type Fields = Readonly<Record<string, unknown>>;
+export type FileFields = Readonly<Record<string, unknown>>;
 
 /** A call of a route. The id of the organization is added to the parameters. */
 export interface RouteCall {
   /** Id of the route, such as `budgets.create`. */
   readonly route: string;
   readonly params?: Readonly<Record<string, string>>;
-  readonly body?: Fields;
+  readonly body?: FileFields;
 }
 
 export interface Resource {
   /** Id of the resource; that of the organization for a section with one resource. */
   readonly id: string;
   /** All fields, in the form of the file; null if a field is not set. Secrets are left out. */
-  readonly fields: Fields;
+  readonly fields: FileFields;
   /** The limits that end when the resource is removed. */
   readonly limitIds?: readonly string[];
   /** True: `prune` never removes it. */
@@ -55,25 +55,25 @@ interface CommonSection {
   /** Fields that are never shown. */
   readonly secretFields?: readonly string[];
   /** Returns the fields as plans and the names of secrets show them. By default as they are. */
-  shown?(fields: Fields): Fields;
+  shown?(fields: FileFields): FileFields;
   /** Values of fields that the file may leave out. They are left out of an export too. */
-  readonly defaults: Fields;
+  readonly defaults: FileFields;
   load(context: LoadContext): Promise<readonly Resource[]>;
   /**
    * Returns the wanted fields in the form of `Resource.fields`. A field that it leaves out is not compared, so it stays as it is.
    * Default: the item and the defaults.
    */
-  complete?(item: Fields, current: Resource | undefined, options: CompleteOptions): Fields;
+  complete?(item: FileFields, current: Resource | undefined, options: CompleteOptions): FileFields;
   /** Undefined if the resource always exists. */
-  create?(item: Fields): RouteCall;
+  create?(item: FileFields): RouteCall;
   /** `changed` has the wanted values of the fields that differ, `wanted` those of all fields. */
-  change(resource: Resource, changed: Fields, wanted: Fields, options: ChangeOptions): RouteCall;
+  change(resource: Resource, changed: FileFields, wanted: FileFields, options: ChangeOptions): RouteCall;
   /** Undefined if the resource cannot be removed. */
   remove?(resource: Resource): RouteCall;
   /** The limits that a change ends. */
-  endedLimits?(resource: Resource, wanted: Fields): readonly string[];
+  endedLimits?(resource: Resource, wanted: FileFields): readonly string[];
   /** Returns the secret in the response of a creation, which is shown only once. */
-  secretIn?(response: Fields): string | undefined;
+  secretIn?(response: FileFields): string | undefined;
 }
 
 export interface CompleteOptions {
@@ -94,9 +94,9 @@ export interface ListSection extends CommonSection {
    * Returns the resource of an item whose key has changed outside of the file, from those that match no item by their key; undefined
    * if there is none, so that a new one is created.
    */
-  findWithOtherKey?(wanted: Fields, resources: readonly Resource[]): Resource | undefined;
+  findWithOtherKey?(wanted: FileFields, resources: readonly Resource[]): Resource | undefined;
   /** Returns those of the items whose resource has ended by itself, as its item says. They need no change. */
-  findEnded?(context: LoadContext, items: readonly Fields[]): Promise<readonly Fields[]>;
+  findEnded?(context: LoadContext, items: readonly FileFields[]): Promise<readonly FileFields[]>;
 }
 
 /** An organization has at most one resource of such a section. */
@@ -109,17 +109,17 @@ export type FileSection = ListSection | SingleSection;
 /** Returns the wanted fields of an item. */
 export function completeItem(
   section: FileSection,
-  item: Fields,
+  item: FileFields,
   current: Resource | undefined,
   options: CompleteOptions,
-): Fields {
+): FileFields {
   const { id: _, ...given } = item;
   return section.complete?.(given, current, options) ?? { ...section.defaults, ...given };
 }
 
 /** Returns these fields of an object. */
-export function pick(from: object, names: readonly string[]): Fields {
-  const fields = from as Fields;
+export function pick(from: object, names: readonly string[]): FileFields {
+  const fields = from as FileFields;
   return Object.fromEntries(
     names.filter((name) => fields[name] !== undefined).map((name) => [name, fields[name]]),
   );

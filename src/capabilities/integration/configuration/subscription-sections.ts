@@ -8,7 +8,7 @@ import {
   viewSubscription,
   type WebhookFormat,
 } from '../webhooks/index.ts';
-import { type Fields, type ListSection, pick } from './section.ts';
+import { type FileFields, type ListSection, pick } from './section.ts';
 
 export const webhooks: ListSection = {
   shape: 'list',
@@ -112,7 +112,7 @@ export const emailSubscriptions: ListSection = {
   remove: ({ id }) => ({ route: 'email_subscriptions.delete', params: { email_subscription_id: id } }),
 };
 
-function recipientsOf({ recipients }: Fields): readonly string[] {
+function recipientsOf({ recipients }: FileFields): readonly string[] {
   return recipients as readonly string[];
 }
 

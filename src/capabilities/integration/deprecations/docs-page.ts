@@ -6,7 +6,7 @@ import type { DeprecationRegistry } from '../../../contract/deprecations.ts';
 import { type LedgerDeprecation, type Release, releases } from '../../../contract/releases.ts';
 import { anchorsOfOthers, type MigrationNote, migrationNotes } from './migration-notes.ts';
 
-interface Item {
+interface DeprecatedItem {
   readonly anchor: string;
   readonly surface: string;
   readonly since: string;
@@ -16,7 +16,7 @@ interface Item {
 
 interface Section extends MigrationNote {
   readonly anchor: string;
-  readonly items: readonly Item[];
+  readonly items: readonly DeprecatedItem[];
 }
 
 export function deprecationsMarkdown(registry: Pick<DeprecationRegistry, 'list'>): string {
@@ -34,7 +34,7 @@ A notice period is never shortened. A \`/v1\` route is served beside its \`/v2\`
 published date, and a setting for at least two releases after the one that deprecated it.
 `;
 
-function routeItems(registry: Pick<DeprecationRegistry, 'list'>): Item[] {
+function routeItems(registry: Pick<DeprecationRegistry, 'list'>): DeprecatedItem[] {
   return registry.list().map(({ route, since, sunset, replacement, documentation }) => ({
     anchor: documentation.split('#')[1] ?? route,
     surface: route,
@@ -45,7 +45,7 @@ function routeItems(registry: Pick<DeprecationRegistry, 'list'>): Item[] {
 }
 
 /** Removed items are history, which is in the changelog. */
-function otherItems(all: readonly Release[]): Item[] {
+function otherItems(all: readonly Release[]): DeprecatedItem[] {
   const removed = new Set(all.flatMap((release) => release.removed.map(({ surface }) => surface)));
   return all
     .flatMap((release) => release.deprecated)
@@ -63,8 +63,8 @@ function endOf(entry: LedgerDeprecation): string {
   return entry.kind === 'setting' ? 'no earlier than two releases after the announcement' : entry.sunset;
 }
 
-function sectionsOf(items: readonly Item[]): Section[] {
-  const byAnchor = new Map<string, Item[]>();
+function sectionsOf(items: readonly DeprecatedItem[]): Section[] {
+  const byAnchor = new Map<string, DeprecatedItem[]>();
   for (const item of items) {
     byAnchor.set(item.anchor, [...(byAnchor.get(item.anchor) ?? []), item]);
   }

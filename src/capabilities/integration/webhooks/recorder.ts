@@ -28,7 +28,7 @@ interface FailingQueue extends SubscriptionQueue {
 /** Called with each subscription whose attempts all fail, and since when. */
 export type OnFailing = (failing: FailingQueue, at: Date) => Promise<void>;
 
-interface Waiting {
+interface WaitingOutcome {
   readonly outcome: DeliveryOutcome;
   resolve(): void;
   reject(error: unknown): void;
@@ -36,10 +36,10 @@ interface Waiting {
 
 export function createRecorder(db: Database, log: Log, onFailing: OnFailing): Recorder {
   /** Waiting outcomes by group of tenants; a group with an entry is being written. */
-  const waiting = new Map<number | string, Waiting[]>();
+  const waiting = new Map<number | string, WaitingOutcome[]>();
   let stopped = false;
 
-  async function writeAll(group: number | string, outcomes: Waiting[]): Promise<void> {
+  async function writeAll(group: number | string, outcomes: WaitingOutcome[]): Promise<void> {
     while (outcomes.length > 0) {
       if (outcomes.length < outcomesPerBatch) {
         await pause(gatherMs);
@@ -49,7 +49,7 @@ export function createRecorder(db: Database, log: Log, onFailing: OnFailing): Re
     waiting.delete(group);
   }
 
-  async function writeBatch(batch: readonly Waiting[]): Promise<void> {
+  async function writeBatch(batch: readonly WaitingOutcome[]): Promise<void> {
     try {
       const { failing, at } = await patiently(() => write(batch.map(({ outcome }) => outcome)));
       await reportFailing(failing, at);

@@ -67,7 +67,7 @@ async function findDecisionPrice(
 }
 
 /** The model of a decision, and the price version of its hold. */
-interface Decided {
+interface DecidedModel {
   readonly model: string;
   readonly priceVersion: string | null | undefined;
   readonly admittedAtMs: number;
@@ -83,7 +83,7 @@ export async function findSettledPrice(
   prices: RunDependencies['prices'],
   orgId: string,
   served: string,
-  decided: Decided,
+  decided: DecidedModel,
 ): Promise<RunPrice | undefined> {
   const { admittedAtMs, at } = decided;
   const inForce =

@@ -26,19 +26,19 @@ import { countsOf, hasUsage, ownCounts } from './run-usage.ts';
 import type { CreateRun, Measured, RunStatus } from './schema.ts';
 
 /** A cost and its parts. */
-export interface Charge {
+export interface RunCharge {
   readonly usd: bigint;
   /** Parts of the cost; empty if the cost was given or is unknown. */
   readonly parts: CostParts;
   readonly cacheSavings: bigint;
 }
 
-function unsplit(usd: bigint): Charge {
+function unsplit(usd: bigint): RunCharge {
   return { usd, parts: noParts, cacheSavings: 0n };
 }
 
 /** The cost of a run. If it is unknown, `usd` is a lower bound. */
-export interface Cost extends Charge {
+export interface Cost extends RunCharge {
   /** Set if the cost is unknown. The larger of the held amount and `usd` is then posted. */
   readonly asHeld: Posting['costAsHeld'];
   /** The price that the cost was computed from; undefined if the cost was given or is unknown. */
@@ -177,21 +177,21 @@ function givenCost(
   );
 }
 
-function knownCost(given: string, chargeOfCost: (usd: bigint) => Charge): Cost | FieldError {
+function knownCost(given: string, chargeOfCost: (usd: bigint) => RunCharge): Cost | FieldError {
   const usd = parseUsd(given);
   return usd === undefined
     ? { field: 'cost_usd', code: 'out_of_range', message: 'This amount is too large.' }
     : { ...chargeOfCost(usd), asHeld: undefined, price: undefined };
 }
 
-function scaled({ usd: listed, parts, cacheSavings }: Charge, usd: bigint): Charge {
+function scaled({ usd: listed, parts, cacheSavings }: RunCharge, usd: bigint): RunCharge {
   return listed === 0n
     ? unsplit(usd)
     : { usd, parts: scaledParts(parts, usd), cacheSavings: (cacheSavings * usd) / listed };
 }
 
 function computedCost(
-  charge: Charge,
+  charge: RunCharge,
   price: PriceInForce | undefined,
   model: string,
   field: string,
@@ -209,7 +209,7 @@ export function isFieldError(cost: Cost | FieldError): cost is FieldError {
   return 'field' in cost;
 }
 
-function chargeOfAttempts(price: RunPrice, body: PricedBody, counts: TokenCounts): Charge {
+function chargeOfAttempts(price: RunPrice, body: PricedBody, counts: TokenCounts): RunCharge {
   const { attempts, service_tier = null, region = null } = body;
   if (attempts === undefined) {
     return chargeOfModels(price, body, counts);
@@ -222,7 +222,7 @@ function chargeOfAttempts(price: RunPrice, body: PricedBody, counts: TokenCounts
   return sumOfCharges(charges);
 }
 
-function sumOfCharges(charges: readonly Charge[]): Charge {
+function sumOfCharges(charges: readonly RunCharge[]): RunCharge {
   return {
     usd: charges.reduce((sum, { usd }) => sum + usd, 0n),
     parts: sumOfParts(...charges.map(({ parts }) => parts)),
@@ -235,7 +235,7 @@ interface ModelsInput extends ServiceInput {
 }
 
 /** Returns the cost of usage of which other models have a part, each at its own price. */
-function chargeOfModels(price: RunPrice, input: ModelsInput, counts: TokenCounts): Charge {
+function chargeOfModels(price: RunPrice, input: ModelsInput, counts: TokenCounts): RunCharge {
   const { other_models: others = [], service_tier = null, region = null } = input;
   if (others.length === 0) {
     return chargeOf(price, input, counts);
@@ -247,7 +247,7 @@ function chargeOfModels(price: RunPrice, input: ModelsInput, counts: TokenCounts
 }
 
 /** Returns the cost of usage by a price, for the service tier and region. The units must have a price: `unitErrors`. */
-export function chargeOf(tariff: Tariff, input: ServiceInput, counts: TokenCounts): Charge {
+export function chargeOf(tariff: Tariff, input: ServiceInput, counts: TokenCounts): RunCharge {
   const rates = ratesFor(tariff, serviceTermsOf(input), counts.inputTokens);
   const parts = partsOf(rates, counts);
   if (input.units != null) {

@@ -5,9 +5,9 @@ import type { RunUsage } from '../../../ledger/posting.ts';
 import type { RunRow } from './queries.ts';
 import type { Measured } from './schema.ts';
 
-type CountedTokens = Omit<Measured, 'other_models'>;
+type MeasuredTokens = Omit<Measured, 'other_models'>;
 
-export function countsOf(body: CountedTokens): TokenCounts {
+export function countsOf(body: MeasuredTokens): TokenCounts {
   return {
     inputTokens: countOf(body.input_tokens),
     cachedInputTokens: countOf(body.cached_input_tokens),
@@ -22,7 +22,7 @@ export function countsOf(body: CountedTokens): TokenCounts {
 }
 
 /** Returns the counts without those of the other models. */
-export function ownCounts(counts: TokenCounts, others: readonly CountedTokens[]): TokenCounts {
+export function ownCounts(counts: TokenCounts, others: readonly MeasuredTokens[]): TokenCounts {
   return others.map(countsOf).reduce(difference, counts);
 }
 

@@ -142,7 +142,7 @@ const postingMarks = [
 ] as const satisfies readonly Mark[];
 
 const priceSources = ['price', 'default_rates', 'none'] as const;
-type PriceSource = (typeof priceSources)[number];
+type CostSource = (typeof priceSources)[number];
 
 export const CostPartView = closed({
   kind: Type.String({
@@ -209,7 +209,7 @@ export const RunView = closed({
         'The model whose price was used: that of `model`, or of another name that `model` was resolved to. Null if no price of a model was used.',
     }),
   ),
-  price_source: Type.Unsafe<PriceSource | null>({
+  price_source: Type.Unsafe<CostSource | null>({
     type: ['string', 'null'],
     enum: [...priceSources, null],
     description:

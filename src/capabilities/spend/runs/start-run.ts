@@ -76,7 +76,7 @@ export class KeyInUse extends Error {
   }
 }
 
-interface StartContext extends PostingContext {
+interface RunStartContext extends PostingContext {
   readonly key: StartOptions['key'];
   readonly beforeDenial: StartOptions['beforeDenial'];
   readonly onUncertain: StartOptions['onUncertain'];
@@ -103,7 +103,7 @@ export async function startRun(
     bulk: false,
     started: { fit, toolNanos, calledAt },
   });
-  const context: StartContext = {
+  const context: RunStartContext = {
     key,
     beforeDenial,
     onUncertain,
@@ -138,7 +138,7 @@ export async function startRun(
  * Takes the hold. The run is only created when the call is settled, unless it uses a permit or was flagged. Such a run is stored
  * now, with the results of the checks.
  */
-const takeHold: Step<StartContext> = {
+const takeHold: Step<RunStartContext> = {
   name: 'hold',
   check(context) {
     const [posting] = context.postings;
@@ -151,9 +151,12 @@ const takeHold: Step<StartContext> = {
   },
 };
 
-const startSteps: readonly Step<StartContext>[] = [...checkSteps, takeHold];
+const startSteps: readonly Step<RunStartContext>[] = [...checkSteps, takeHold];
 
-async function holdCall(context: StartContext, posting: Posting<RunDraft>): Promise<Rejection | undefined> {
+async function holdCall(
+  context: RunStartContext,
+  posting: Posting<RunDraft>,
+): Promise<Rejection | undefined> {
   const request = holdRequestOf(context, posting);
   let result = await requestHold(context, request);
   const settling = result.kind === 'denied' ? context.beforeDenial?.() : undefined;
@@ -174,13 +177,16 @@ async function holdCall(context: StartContext, posting: Posting<RunDraft>): Prom
   return undefined;
 }
 
-function requestHold(context: StartContext, request: ReturnType<typeof holdRequestOf>): Promise<HoldResult> {
+function requestHold(
+  context: RunStartContext,
+  request: ReturnType<typeof holdRequestOf>,
+): Promise<HoldResult> {
   return reportUncertain(context, false, () => context.deps.ledger.hold(request));
 }
 
 /** Reports an uncertain start: the response to COMMIT may be lost, so the hold may exist although the call is rejected. */
 async function reportUncertain<Result>(
-  { onUncertain, postings }: StartContext,
+  { onUncertain, postings }: RunStartContext,
   isStored: boolean,
   start: () => Promise<Result>,
 ): Promise<Result> {
@@ -195,7 +201,7 @@ async function reportUncertain<Result>(
   }
 }
 
-function holdRequestOf({ orgId, key }: StartContext, posting: Posting) {
+function holdRequestOf({ orgId, key }: RunStartContext, posting: Posting) {
   const { scope, amounts, fit, service, holdSeconds, priceVersion, runId, depth } = posting;
   return {
     orgId,
@@ -217,7 +223,7 @@ function keyedCallText(runId: string): string {
 
 /** Takes the hold, and then stores the run under it. The hold is first, because the ledger stores the idempotency key with it. */
 async function holdAndStore(
-  context: StartContext,
+  context: RunStartContext,
   posting: Posting<RunDraft>,
 ): Promise<Rejection | undefined> {
   const rejection = await holdCall(context, posting);
@@ -242,7 +248,7 @@ async function holdAndStore(
   return undefined;
 }
 
-async function openRun(context: StartContext): Promise<Rejection | undefined> {
+async function openRun(context: RunStartContext): Promise<Rejection | undefined> {
   const result = await reportUncertain(context, true, () => postGroup(context));
   if (result.kind !== 'done') {
     return () => rejectionError(context, result);

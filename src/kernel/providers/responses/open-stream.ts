@@ -7,7 +7,7 @@ import { type Fields, fieldsOf } from '../fields.ts';
 import type { OpenStream, StreamedCall } from '../open-stream.ts';
 import { namedEvent } from '../write-event.ts';
 
-type Item = Record<string, unknown>;
+type OutputItem = Record<string, unknown>;
 
 const ends = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error']);
 
@@ -16,7 +16,7 @@ export function createOpenResponse({ mayTruncate }: Pick<StreamedCall, 'mayTrunc
   let isOutputEnded = false;
   let response: Fields = {};
   /** Items by output index. */
-  const items = new Map<number, Item>();
+  const items = new Map<number, OutputItem>();
   const openItems = new Set<number>();
   /** Keys of parts whose last event has not arrived, as `output index/content index`. */
   const openParts = new Set<string>();
@@ -74,7 +74,7 @@ export function createOpenResponse({ mayTruncate }: Pick<StreamedCall, 'mayTrunc
 
   /** Ends an open item. A tool call gets no event, because clients would run it with incomplete arguments. */
   function itemEnd(index: number): string {
-    const item = items.get(index) as Item;
+    const item = items.get(index) as OutputItem;
     item.status = 'incomplete';
     if (item.type !== 'message') {
       return '';
@@ -131,17 +131,17 @@ export function createOpenResponse({ mayTruncate }: Pick<StreamedCall, 'mayTrunc
 }
 
 /** Returns the content parts of a message as a list that can be appended to. */
-function partsOf(item: Item | undefined): Item[] {
+function partsOf(item: OutputItem | undefined): OutputItem[] {
   if (item === undefined) {
     return [];
   }
   if (!Array.isArray(item.content)) {
     item.content = [];
   }
-  return item.content as Item[];
+  return item.content as OutputItem[];
 }
 
-function append(target: Item | undefined, name: string, delta: unknown): void {
+function append(target: OutputItem | undefined, name: string, delta: unknown): void {
   if (target !== undefined && typeof delta === 'string') {
     target[name] = `${typeof target[name] === 'string' ? target[name] : ''}${delta}`;
   }

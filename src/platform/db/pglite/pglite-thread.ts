@@ -14,13 +14,13 @@ import { engineNotStarted, isEngineFailure } from './start-failure.ts';
 const statementTimeoutMs = 30_000;
 const closeTimeoutMs = 5_000;
 
-interface Result {
+interface StatementResult {
   readonly fields: readonly { readonly name: string; readonly dataTypeID: number }[];
   readonly rows: readonly (readonly (string | null)[])[];
 }
 
 type WorkerResponse = { readonly id: number } & (
-  | { readonly result: Result; readonly copied?: undefined; readonly error?: undefined }
+  | { readonly result: StatementResult; readonly copied?: undefined; readonly error?: undefined }
   /** The rows of `COPY … TO STDOUT`. */
   | { readonly copied: Uint8Array; readonly result?: undefined; readonly error?: undefined }
   | {
@@ -30,7 +30,7 @@ type WorkerResponse = { readonly id: number } & (
     }
 );
 
-interface WorkerMessage {
+interface PgliteThreadMessage {
   readonly responses: readonly WorkerResponse[];
   /** Buffers of large messages that the main thread can reuse. */
   readonly buffers: readonly ArrayBuffer[];
@@ -122,7 +122,7 @@ export class Thread {
 
   private constructor(worker: Worker) {
     this.#worker = worker;
-    worker.on('message', ({ responses, buffers }: WorkerMessage) => {
+    worker.on('message', ({ responses, buffers }: PgliteThreadMessage) => {
       this.#answeredAtMs = performance.now();
       buffers.forEach(bringBack);
       for (const response of responses) {
@@ -266,7 +266,7 @@ class StatementNames {
 
 const namesMax = 500;
 
-function rowsOf({ fields, rows }: Result): object[] {
+function rowsOf({ fields, rows }: StatementResult): object[] {
   const columns = fields.map(({ name, dataTypeID }) => ({ name, parse: parserOf(dataTypeID) }));
   return rows.map((row) => {
     const object: Record<string, unknown> = {};

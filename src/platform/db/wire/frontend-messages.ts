@@ -3,7 +3,7 @@ import { writeNull, writeValue } from './binary-values.ts';
 import { ByteWriter } from './byte-writer.ts';
 import { type ColumnTypes, toText } from './values.ts';
 
-type Row = Readonly<Record<string, unknown>>;
+type CopiedRow = Readonly<Record<string, unknown>>;
 
 const formats = { text: 0, binary: 1 };
 
@@ -90,7 +90,7 @@ const noMoreRows = -1;
 export function copiedRows(
   table: string,
   columns: ColumnTypes,
-  rows: Iterable<Row>,
+  rows: Iterable<CopiedRow>,
 ): Uint8Array<ArrayBuffer> {
   const named = Object.entries(columns);
   return composed(() => {

@@ -79,7 +79,7 @@ function addUnstorable(value: unknown, path: string, whole: string, fieldErrors:
 }
 
 /** An object or a list whose end was not reached yet. */
-interface Open {
+interface OpenContainer {
   readonly path: string;
   /** Names of the object so far; undefined for a list. */
   readonly names: Set<string> | undefined;
@@ -91,7 +91,7 @@ interface Open {
 /** Finds names that appear twice in one object, and numbers that cannot be stored exactly. `bytes` must be valid JSON. */
 export function findPassedOver(bytes: Buffer, { whole, path }: JsonErrorRules): FieldError[] {
   const fieldErrors: FieldError[] = [];
-  const open: Open[] = [];
+  const open: OpenContainer[] = [];
   const pathHere = (): string => {
     const inner = open.at(-1);
     if (inner === undefined) {

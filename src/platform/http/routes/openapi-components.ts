@@ -7,10 +7,10 @@ import { type OperationObject, operationsIn, type Paths } from './openapi-operat
 import { namedParameters } from './openapi-parameters.ts';
 import { namedResponses } from './openapi-responses.ts';
 import { namedSchemas } from './openapi-schemas.ts';
-import { type Json, mapValues } from './openapi-shared.ts';
+import { mapValues, type OpenApiObject } from './openapi-shared.ts';
 
 /** Returns the document with components. `names` overrides the names that are derived from operation ids. */
-export function withComponents(document: Json, names: SchemaNames): Json {
+export function withComponents(document: OpenApiObject, names: SchemaNames): OpenApiObject {
   const paths = document.paths as Paths;
   const webhooks = document.webhooks as Paths;
   const operations = operationsIn(paths);
@@ -19,7 +19,7 @@ export function withComponents(document: Json, names: SchemaNames): Json {
   const responses = namedResponses(operations, events);
   const parameters = namedParameters([...operations, ...events]);
 
-  const shareOperation = (operation: OperationObject): Json => {
+  const shareOperation = (operation: OperationObject): OpenApiObject => {
     const own = operation.parameters.filter((one) => one.in !== 'path');
     return withoutEmpty({
       ...operation,
@@ -32,14 +32,14 @@ export function withComponents(document: Json, names: SchemaNames): Json {
     });
   };
   // The parameters of a path are the same for each of its operations.
-  const shareItem = (item: Paths[string]): Json => {
+  const shareItem = (item: Paths[string]): OpenApiObject => {
     const inPath = Object.values(item)[0]?.parameters.filter((one) => one.in === 'path') ?? [];
     return withoutEmpty({
       parameters: inPath.map((one) => parameters.share(one)),
       ...mapValues(item, shareOperation),
     });
   };
-  const components = document.components as { readonly schemas: Json } & Json;
+  const components = document.components as { readonly schemas: OpenApiObject } & OpenApiObject;
   return {
     ...document,
     paths: mapValues(paths, shareItem),
@@ -61,8 +61,8 @@ export function withComponents(document: Json, names: SchemaNames): Json {
 }
 
 /** Leaves out undefined values and an empty list of parameters. An empty `security` is kept, because it means that none is needed. */
-function withoutEmpty(values: Json): Json {
+function withoutEmpty(values: OpenApiObject): OpenApiObject {
   const isEmpty = (name: string, value: unknown) =>
-    value === undefined || (name === 'parameters' && (value as Json[]).length === 0);
+    value === undefined || (name === 'parameters' && (value as OpenApiObject[]).length === 0);
   return Object.fromEntries(Object.entries(values).filter(([name, value]) => !isEmpty(name, value)));
 }

@@ -1,14 +1,16 @@
 /** The form of operations before their repeated parts become components. */
-import type { Json } from './openapi-shared.ts';
+import type { OpenApiObject } from './openapi-shared.ts';
 
-export interface Response extends Json {
-  readonly content?: { readonly [MediaType: string]: { readonly schema: Json } };
+export interface Response extends OpenApiObject {
+  readonly content?: { readonly [MediaType: string]: { readonly schema: OpenApiObject } };
 }
 
-export interface OperationObject extends Json {
+export interface OperationObject extends OpenApiObject {
   readonly operationId: string;
-  readonly parameters: readonly Json[];
-  readonly requestBody?: { readonly content: { readonly [MediaType: string]: { readonly schema: Json } } };
+  readonly parameters: readonly OpenApiObject[];
+  readonly requestBody?: {
+    readonly content: { readonly [MediaType: string]: { readonly schema: OpenApiObject } };
+  };
   readonly responses: { readonly [Status: string]: Response };
 }
 
@@ -19,6 +21,6 @@ export function operationsIn(paths: Paths): OperationObject[] {
 }
 
 /** Returns the schema of a JSON body. */
-export function jsonSchema(content: Response['content']): Json | undefined {
+export function jsonSchema(content: Response['content']): OpenApiObject | undefined {
   return content?.['application/json']?.schema;
 }

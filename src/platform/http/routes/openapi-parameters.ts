@@ -1,10 +1,10 @@
 /** Names parameters of an OpenAPI document that several operations have. */
 import type { OperationObject } from './openapi-operation.ts';
-import { type Json, Shared } from './openapi-shared.ts';
+import { type OpenApiObject, Shared } from './openapi-shared.ts';
 
 /** Returns the shared parameters. If parameters with one name differ, the most frequent one is shared. */
 export function namedParameters(operations: readonly OperationObject[]): Shared {
-  const uses = new Map<string, { readonly parameter: Json; count: number }>();
+  const uses = new Map<string, { readonly parameter: OpenApiObject; count: number }>();
   for (const parameter of operations.flatMap(({ parameters }) => parameters)) {
     const text = JSON.stringify(parameter);
     const use = uses.get(text) ?? { parameter, count: 0 };
@@ -22,6 +22,6 @@ export function namedParameters(operations: readonly OperationObject[]): Shared 
 }
 
 /** Distinguishes path parameters from query parameters with the same name. */
-function nameOf(parameter: Json): string {
+function nameOf(parameter: OpenApiObject): string {
   return parameter.in === 'path' ? `path_${parameter.name}` : String(parameter.name);
 }

@@ -1,5 +1,5 @@
 /** Resolves the references of an OpenAPI document to its own components. */
-import { type Json, mapValues } from './openapi-shared.ts';
+import { mapValues, type OpenApiObject } from './openapi-shared.ts';
 
 /**
  * Returns the document with complete operations and without references to schemas, responses and parameters. References to headers
@@ -10,7 +10,10 @@ export function dereferenced<Document extends object>(document: Document): Docum
   const resolve = (reference: string): unknown => {
     if (!found.has(reference)) {
       const parts = reference.replace(/^#\//, '').split('/');
-      const target = parts.reduce<unknown>((place, part) => (place as Json | undefined)?.[part], document);
+      const target = parts.reduce<unknown>(
+        (place, part) => (place as OpenApiObject | undefined)?.[part],
+        document,
+      );
       found.set(reference, follow(target));
     }
     return found.get(reference);
@@ -30,20 +33,21 @@ export function dereferenced<Document extends object>(document: Document): Docum
   return completeOperations(follow(document) as Document);
 }
 
-type Items = Readonly<Record<string, Item>>;
-type Item = Readonly<Record<string, unknown>> & { readonly parameters?: readonly unknown[] };
+type Items = Readonly<Record<string, PathOperations>>;
+type PathOperations = Readonly<Record<string, unknown>> & { readonly parameters?: readonly unknown[] };
 
 /**
  * Copies everything that applies to an operation into the operation: the parameters of its path (an empty list if it has none), and
  * the security requirements of the document if the operation states no others. References stay.
  */
 export function completeOperations<Document extends object>(document: Document): Document {
-  const { security, paths, webhooks } = document as Partial<Record<'paths' | 'webhooks', Items>> & Json;
-  const complete = ({ parameters: inPath = [], ...operations }: Item): Json =>
+  const { security, paths, webhooks } = document as Partial<Record<'paths' | 'webhooks', Items>> &
+    OpenApiObject;
+  const complete = ({ parameters: inPath = [], ...operations }: PathOperations): OpenApiObject =>
     mapValues(operations, (operation) => ({
       ...(security !== undefined && { security }),
-      ...(operation as Json),
-      parameters: [...inPath, ...((operation as Item).parameters ?? [])],
+      ...(operation as OpenApiObject),
+      parameters: [...inPath, ...((operation as PathOperations).parameters ?? [])],
     }));
   return {
     ...document,

@@ -3,7 +3,7 @@
  * schema allows unknown fields and has no bounds, and a client generated from it accepts both changes. The declared schema of a
  * route stays exact, for tests.
  */
-import { type Json, mapValues } from './openapi-shared.ts';
+import { mapValues, type OpenApiObject } from './openapi-shared.ts';
 
 const bounds = new Set([
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minLength', 'maxLength'],
@@ -14,13 +14,13 @@ export function responseSchema(schema: unknown): unknown {
   if (typeof schema !== 'object' || schema === null) {
     return schema;
   }
-  const entries = Object.entries(schema as Json).flatMap(([keyword, value]): [string, unknown][] => {
+  const entries = Object.entries(schema as OpenApiObject).flatMap(([keyword, value]): [string, unknown][] => {
     switch (keyword) {
       case 'additionalProperties':
         return value === false ? [] : [[keyword, responseSchema(value)]];
       case 'properties':
       case 'patternProperties':
-        return [[keyword, mapValues(value as Json, responseSchema)]];
+        return [[keyword, mapValues(value as OpenApiObject, responseSchema)]];
       case 'items':
         return [[keyword, responseSchema(value)]];
       case 'anyOf':

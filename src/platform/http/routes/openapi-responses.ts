@@ -1,6 +1,6 @@
 /** Names responses of an OpenAPI document that many operations have: errors, and successes without a body. */
 import type { OperationObject, Response } from './openapi-operation.ts';
-import { type Json, Shared } from './openapi-shared.ts';
+import { type OpenApiObject, Shared } from './openapi-shared.ts';
 
 export function namedResponses(
   operations: readonly OperationObject[],
@@ -47,5 +47,5 @@ function nameErrors(shared: Shared, operations: readonly OperationObject[]): voi
 }
 
 function deprecationOf({ headers }: Response): string {
-  return 'Deprecation' in (headers as Json) ? '_deprecated' : '';
+  return 'Deprecation' in (headers as OpenApiObject) ? '_deprecated' : '';
 }

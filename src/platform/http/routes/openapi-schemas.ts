@@ -1,7 +1,7 @@
 /** Names the schemas of an OpenAPI document: resources, lists, requests, events, and the objects and enumerations inside them. */
 import { pascalCase, type SchemaNames, schemaNamesOf } from './openapi-names.ts';
 import { jsonSchema, type OperationObject, operationsIn, type Paths } from './openapi-operation.ts';
-import { type Json, Shared } from './openapi-shared.ts';
+import { type OpenApiObject, Shared } from './openapi-shared.ts';
 
 export function namedSchemas(paths: Paths, webhooks: Paths, names: SchemaNames): Shared {
   const shared = new Shared('schemas');
@@ -28,7 +28,7 @@ export function namedSchemas(paths: Paths, webhooks: Paths, names: SchemaNames):
   }
   nameEvents(shared, webhooks);
   const composed = new Set(names.composed);
-  const isComposed = ([name]: readonly [string, Json]) => Number(composed.has(name));
+  const isComposed = ([name]: readonly [string, OpenApiObject]) => Number(composed.has(name));
   for (const [name, schema] of shared.sorted().toSorted((a, b) => isComposed(a) - isComposed(b))) {
     nameParts(shared, name, schema);
   }
@@ -37,9 +37,9 @@ export function namedSchemas(paths: Paths, webhooks: Paths, names: SchemaNames):
 }
 
 /** Names the objects inside a schema by their field: the `runs` of a `BulkResult` are called `BulkResult_runs`. */
-function nameParts(shared: Shared, owner: string, { properties }: Json): void {
-  for (const [field, value] of Object.entries(properties as Record<string, Json>)) {
-    const part = (value.items ?? value) as Json;
+function nameParts(shared: Shared, owner: string, { properties }: OpenApiObject): void {
+  for (const [field, value] of Object.entries(properties as Record<string, OpenApiObject>)) {
+    const part = (value.items ?? value) as OpenApiObject;
     if (part.properties !== undefined && !shared.has(part)) {
       const name = `${owner}_${field}`;
       shared.add(name, part);
@@ -55,7 +55,7 @@ function nameParts(shared: Shared, owner: string, { properties }: Json): void {
 function nameEvents(shared: Shared, webhooks: Paths): void {
   for (const [type, item] of Object.entries(webhooks)) {
     const body = jsonSchema(item.post?.requestBody?.content);
-    const data = (body?.properties as Record<string, Json> | undefined)?.data;
+    const data = (body?.properties as Record<string, OpenApiObject> | undefined)?.data;
     if (body !== undefined && data !== undefined) {
       const [subject = type] = type.split('.');
       const usual = `${pascalCase(subject)}EventData`;
@@ -71,9 +71,9 @@ function nameWords(shared: Shared, words: SchemaNames['words']): void {
   const schemas = new Map(shared.sorted());
   for (const [name, path] of Object.entries(words)) {
     const [owner = '', ...fields] = path.split('.');
-    const schema = fields.reduce<Json | undefined>((place, field) => {
-      const inner = (place?.properties as Record<string, Json> | undefined)?.[field];
-      return (inner?.items ?? inner) as Json | undefined;
+    const schema = fields.reduce<OpenApiObject | undefined>((place, field) => {
+      const inner = (place?.properties as Record<string, OpenApiObject> | undefined)?.[field];
+      return (inner?.items ?? inner) as OpenApiObject | undefined;
     }, schemas.get(owner));
     if (schema?.enum === undefined) {
       throw new Error(`The OpenAPI document has no words at ${path}, which would be called ${name}.`);
@@ -82,11 +82,11 @@ function nameWords(shared: Shared, words: SchemaNames['words']): void {
   }
 }
 
-function successSchema({ responses }: OperationObject): Json | undefined {
+function successSchema({ responses }: OperationObject): OpenApiObject | undefined {
   return jsonSchema(Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1].content);
 }
 
 /** Returns the schema of the rows of a list. */
-function itemSchema({ properties }: Json): Json | undefined {
-  return (properties as { readonly data?: { readonly items?: Json } }).data?.items;
+function itemSchema({ properties }: OpenApiObject): OpenApiObject | undefined {
+  return (properties as { readonly data?: { readonly items?: OpenApiObject } }).data?.items;
 }

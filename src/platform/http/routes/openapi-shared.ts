@@ -1,18 +1,18 @@
 /** A section of the OpenAPI document's components, to which other parts of the document refer. */
 
-export type Json = Record<string, unknown>;
+export type OpenApiObject = Record<string, unknown>;
 
 /** Named values. A value that equals one of them becomes a reference. */
 export class Shared {
   readonly #section: string;
   readonly #names = new Map<string, string>();
-  readonly #values = new Map<string, Json>();
+  readonly #values = new Map<string, OpenApiObject>();
 
   constructor(section: string) {
     this.#section = section;
   }
 
-  has(value: Json): boolean {
+  has(value: OpenApiObject): boolean {
     return this.#names.has(JSON.stringify(value));
   }
 
@@ -21,7 +21,7 @@ export class Shared {
   }
 
   /** Adds a value. Does nothing if an equal value has a name already. */
-  add(name: string, value: Json): void {
+  add(name: string, value: OpenApiObject): void {
     if (this.has(value)) {
       return;
     }
@@ -32,7 +32,7 @@ export class Shared {
     this.#values.set(name, value);
   }
 
-  share(value: Json): Json {
+  share(value: OpenApiObject): OpenApiObject {
     const name = this.#names.get(JSON.stringify(value));
     return name === undefined ? value : { $ref: `#/components/${this.#section}/${name}` };
   }
@@ -45,11 +45,11 @@ export class Shared {
     if (typeof value !== 'object' || value === null) {
       return value;
     }
-    const shared = 'properties' in value || 'enum' in value ? this.share(value as Json) : value;
-    return shared === value ? mapValues(value as Json, (inner) => this.shareWithin(inner)) : shared;
+    const shared = 'properties' in value || 'enum' in value ? this.share(value as OpenApiObject) : value;
+    return shared === value ? mapValues(value as OpenApiObject, (inner) => this.shareWithin(inner)) : shared;
   }
 
-  sorted(): [name: string, value: Json][] {
+  sorted(): [name: string, value: OpenApiObject][] {
     return [...this.#values].sort(([a], [b]) => (a < b ? -1 : 1));
   }
 }

@@ -1,10 +1,9 @@
 /** Builds the `webhooks` of the OpenAPI document from the event catalog. */
 import { eventKind, eventSchema, eventTypes } from '../../../contract/events.ts';
 import { eventVersionHeader, signatureHeader } from '../../../contract/webhook-signing.ts';
+import type { OpenApiObject } from './openapi-shared.ts';
 
-type Json = Record<string, unknown>;
-
-export function describeWebhooks(): Json {
+export function describeWebhooks(): OpenApiObject {
   return Object.fromEntries(
     eventTypes.map((type) => {
       const { meaning, example } = eventKind(type);

@@ -4,6 +4,7 @@ import { type ErrorCode, errorCatalog, errorCodes } from '../../../contract/erro
 import { withComponents } from './openapi-components.ts';
 import type { SchemaNames } from './openapi-names.ts';
 import { responseSchema } from './openapi-response-schemas.ts';
+import type { OpenApiObject } from './openapi-shared.ts';
 import { describeWebhooks } from './openapi-webhooks.ts';
 import { bodyLimits, type Route } from './route.ts';
 
@@ -17,16 +18,14 @@ export interface ApiInfo {
   readonly deprecations: Pick<DeprecationRegistry, 'find' | 'list'>;
 }
 
-type Json = Record<string, unknown>;
-
 const sessionCookie = '__Host-purser_session';
 
 /**
  * Caches the document, because it is public and expensive to build. It is only built again if its input has changed. Until then the
  * same object is returned, so that callers can cache data derived from it.
  */
-export function cachedOpenApi(routes: () => readonly Route[], info: () => ApiInfo): () => Json {
-  let cached: { readonly input: string; readonly document: Json } | undefined;
+export function cachedOpenApi(routes: () => readonly Route[], info: () => ApiInfo): () => OpenApiObject {
+  let cached: { readonly input: string; readonly document: OpenApiObject } | undefined;
   return () => {
     const { baseUrl, docsUrl, deprecations } = info();
     const input = JSON.stringify([baseUrl, docsUrl, deprecations.list()]);
@@ -38,10 +37,10 @@ export function cachedOpenApi(routes: () => readonly Route[], info: () => ApiInf
 export function buildOpenApi(
   routes: readonly Route[],
   { version, baseUrl, docsUrl, groups, schemaNames, deprecations }: ApiInfo,
-): Json {
+): OpenApiObject {
   const possible = new Set(routes.flatMap(possibleErrors));
   const codes = errorCodes.filter((code) => possible.has(code));
-  const paths: Record<string, Json> = {};
+  const paths: Record<string, OpenApiObject> = {};
   for (const route of routes) {
     const item = paths[route.path] ?? {};
     item[route.method.toLowerCase()] = operation(route, deprecations.find(route.path));
@@ -158,7 +157,7 @@ const deprecationHeaderSchemas = {
   },
 };
 
-function operation(route: Route, deprecation: Deprecation | undefined): Json {
+function operation(route: Route, deprecation: Deprecation | undefined): OpenApiObject {
   return {
     operationId: route.id,
     summary: route.summary,
@@ -216,7 +215,7 @@ function accessSentence({ access }: Route): string {
   }
 }
 
-function parameters(route: Route): Json[] {
+function parameters(route: Route): OpenApiObject[] {
   const path = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -240,7 +239,7 @@ function parameters(route: Route): Json[] {
   return [...path, ...query, ...(route.kind === 'write' ? [header] : [])];
 }
 
-function responses(route: Route, deprecated: boolean): Json {
+function responses(route: Route, deprecated: boolean): OpenApiObject {
   const everywhere = {
     'x-svc-trace-id': { $ref: '#/components/headers/TraceId' },
     RateLimit: { $ref: '#/components/headers/RateLimit' },
@@ -301,12 +300,12 @@ function responses(route: Route, deprecated: boolean): Json {
   };
 }
 
-function oneOf(codes: readonly ErrorCode[]): Json {
+function oneOf(codes: readonly ErrorCode[]): OpenApiObject {
   const refs = codes.map((code) => ({ $ref: `#/components/schemas/${errorSchemaName(code)}` }));
   return refs.length === 1 ? { ...refs[0] } : { oneOf: refs };
 }
 
-function errorSchema(code: ErrorCode, docsUrl: string): Json {
+function errorSchema(code: ErrorCode, docsUrl: string): OpenApiObject {
   const { details, meaning } = errorCatalog[code];
   return {
     type: 'object',

@@ -172,11 +172,11 @@ export const bodyLimits = {
 } as const;
 
 const publicAccess: Access = { kind: 'public' };
-type OwnAccess = Exclude<Access, { kind: 'public' }>;
+type AuthenticatedAccess = Exclude<Access, { kind: 'public' }>;
 
 interface ReadDeclaration<Path extends string, Query extends TObject, Response extends TSchema>
   extends RouteDeclaration<Path, Query> {
-  readonly access: OwnAccess;
+  readonly access: AuthenticatedAccess;
   readonly response: Response;
   /** Content types of the streams that a client may request instead. */
   readonly contentTypes?: readonly string[];
@@ -194,7 +194,7 @@ export function read<const Path extends string, Query extends TObject, Response 
 
 interface StreamDeclaration<Path extends string, Query extends TObject>
   extends RouteDeclaration<Path, Query> {
-  readonly access: OwnAccess;
+  readonly access: AuthenticatedAccess;
   readonly contentTypes: readonly string[];
   handler(context: HandlerContext<PathParams<Path>, Static<Query>, undefined>): Promise<StreamResponse>;
 }
@@ -232,7 +232,7 @@ export function publicDocument(declaration: PublicDocumentDeclaration): Route {
 interface ChangingDeclaration<Path extends string, Query extends TObject, Body extends TObject, Response>
   extends RouteDeclaration<Path, Query> {
   readonly method: Exclude<Method, 'GET'>;
-  readonly access: OwnAccess;
+  readonly access: AuthenticatedAccess;
   readonly body?: Body;
   /** Set if the body may be absent; the handler then gets `{}`. */
   readonly bodyOptional?: true;

@@ -233,12 +233,12 @@ function messageOfFormat({ format = '', [formatMessage]: message }: FormattedSch
   return message ?? formatMessages[format] ?? 'The format is invalid.';
 }
 
-interface Explanation {
+interface FieldExplanation {
   readonly code: FieldErrorCode;
   readonly message: string;
 }
 
-function explain({ keyword, params, parentSchema, data }: ErrorObject): Explanation {
+function explain({ keyword, params, parentSchema, data }: ErrorObject): FieldExplanation {
   const isOfForm = keyword === 'format' || keyword === 'pattern' || keyword === 'type';
   const range = isOfForm ? outOfRange(parentSchema?.format, data, isDateTime) : undefined;
   if (range !== undefined) {

@@ -20,7 +20,7 @@ export interface HealthListenerOptions {
   readonly log: Log;
 }
 
-type WorkerMessage =
+type HealthWorkerMessage =
   | { readonly port: number }
   | { readonly error: string; readonly code: string | undefined };
 
@@ -41,7 +41,7 @@ export async function openHealthListener(options: HealthListenerOptions): Promis
     // The thread must not keep a process alive whose start has failed.
     worker.unref();
     const started = worker;
-    const [message] = (await once(started, 'message')) as [WorkerMessage];
+    const [message] = (await once(started, 'message')) as [HealthWorkerMessage];
     if ('error' in message) {
       await started.terminate();
       throw Object.assign(new Error(message.error), { code: message.code });
