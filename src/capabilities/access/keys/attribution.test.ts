@@ -27,7 +27,7 @@ const run = (key: string, body: object = {}) =>
   world.request('POST', '/v1/runs', { key, body: { model: 'm', cost_usd: '0.01', ...body } });
 
 describe('a key', () => {
-  test('has no attribution by default', async () => {
+  test('a key has no attribution by default', async () => {
     expect(attributionIn(await mint({}))).toEqual({ attribution: {}, attribution_locked: [] });
   });
 
@@ -54,7 +54,7 @@ describe('a key', () => {
     expect(attributionIn(await asOwner('POST', `/${created.json.id}/rotate`))).toEqual(expected);
   });
 
-  test('that an operator creates has one too', async () => {
+  test('a key that an operator creates has one too', async () => {
     const answer = await world.request('POST', `/v1/admin/orgs/${org.id}/keys`, {
       key: world.operatorKey,
       body: { ...draft, attribution: { team: 't' }, attribution_locked: ['team'] },
@@ -184,7 +184,7 @@ describe('a key with locked values', () => {
     expect(fieldsIn(await mint({ attribution: { tags } }, auth))).toEqual([['attribution.tags', 'too_many']]);
   });
 
-  test('neither changes nor rotates keys of others, nor loosens its own lock', async () => {
+  test('a key with locked values neither changes nor rotates keys of others, nor loosens its own lock', async () => {
     const { json: free } = await mint({});
     const { json: same } = await mint({}, auth);
     const patch = (id: string, body: object) => send('PATCH', `/${id}`, auth, body);

@@ -122,7 +122,7 @@ test('a key works from not_before until expires_at, to the millisecond', async (
 });
 
 describe('revoking', () => {
-  test('takes effect immediately and permanently, and can be repeated', async () => {
+  test('revoking a key takes effect immediately and permanently, and can be repeated', async () => {
     const key = await world.mintKey(org, 'viewer', ['org:read']);
     expect(await codeOf(key.secret)).toBe(200);
     expect((await keys('DELETE', `/${key.id}`, org.ownerKey)).status).toBe(204);
@@ -174,7 +174,7 @@ describe('rotating', () => {
     expect([await codeOf(old.secret), await codeOf(json.secret)]).toEqual(['gone', 200]);
   });
 
-  test('without a body ends the old key immediately', async () => {
+  test('rotating a key without a body ends the old one immediately', async () => {
     const old = await world.mintKey(org, 'member', ['org:read']);
     const { json } = await keys('POST', `/${old.id}/rotate`, org.ownerKey);
     expect([await codeOf(old.secret), await codeOf(json.secret)]).toEqual(['gone', 200]);
@@ -188,7 +188,7 @@ describe('rotating', () => {
     expect(await codeOf(old.secret)).toBe('gone');
   });
 
-  test('does not grant more than the caller has', async () => {
+  test('rotating a key does not grant more than the caller has', async () => {
     const admin = await world.mintKey(org, 'admin', ['keys:write']);
     const owner = await world.mintKey(org, 'owner', []);
     const wider = await world.mintKey(org, 'viewer', ['audit:read']);
@@ -241,7 +241,7 @@ test('the list of keys filters by the status that a key shows', async () => {
 });
 
 describe('operator keys', () => {
-  test('have their own life cycle', async () => {
+  test('operator keys have their own life cycle', async () => {
     const admin = (method: string, path: string, key: string, body?: unknown) =>
       world.request(method, `/v1/admin/keys${path}`, { key, ...(body !== undefined && { body }) });
     const { json: minted } = await admin('POST', '', world.operatorKey, { name: 'second' });
@@ -264,7 +264,7 @@ describe('operator keys', () => {
 describe('the last use of a key', () => {
   const write = () => world.runJob('record-key-uses');
 
-  test('is accurate to about a minute, and null for an unused key', async () => {
+  test('the last use of a key is accurate to about a minute, and null for an unused key', async () => {
     const org = await world.createOrg();
     const busy = await world.mintKey(org, 'member', ['org:read']);
     const idle = await world.mintKey(org, 'member', ['org:read']);
@@ -278,7 +278,7 @@ describe('the last use of a key', () => {
     expect([await lastUse(busy), await lastUse(idle)]).toEqual([usedAt, null]);
   });
 
-  test('is recorded for a key that calls the edge continuously', async () => {
+  test('the last use of a key is recorded for a key that calls the edge continuously', async () => {
     const org = await world.createOrg();
     const key = await world.mintKey(org, 'member', ['edge:decide']);
     const ask = () =>

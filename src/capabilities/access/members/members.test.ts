@@ -72,7 +72,7 @@ describe('an invitation', () => {
     expect((await byOwner('GET', `/${id}`)).json).toMatchObject({ status: 'active', link_expires_at: null });
   });
 
-  test('ends after 72 hours, when a new one is created, and when it is cancelled', async () => {
+  test('an invitation ends after 72 hours, when a new one is created, and when it is cancelled', async () => {
     const first = await invite('viewer');
     world.clock.advanceSeconds(72 * 3_600);
     expect((await postForm(world, pathOf(first.sign_in_url), {})).status).toBe(410);
@@ -85,7 +85,7 @@ describe('an invitation', () => {
     expect(outcome(await byOwner('POST', `/${first.id}/sign-in-link`))).toEqual([404, 'not_found']);
   });
 
-  test('is rejected from another site, and if it is forged', async () => {
+  test('an invitation is rejected from another site, and if it is forged', async () => {
     const { sign_in_url } = await invite('viewer');
     const foreign = { 'sec-fetch-site': 'cross-site' };
     expect((await postForm(world, pathOf(sign_in_url), {}, foreign)).status).toBe(403);
@@ -102,7 +102,7 @@ describe('an invitation', () => {
 });
 
 describe('a signed-in member', () => {
-  test('has the current role on each request, and is the actor in the audit log', async () => {
+  test('a signed-in member has the current role on each request, and is the actor in the audit log', async () => {
     const { id, cookie } = await join('admin');
     const mint = () =>
       world.request('POST', `/v1/orgs/${org.id}/keys`, {
@@ -154,7 +154,7 @@ describe('a signed-in member', () => {
     expect((await byOwner('GET', `/${again.id}`)).json).toMatchObject({ status: 'active', role: 'viewer' });
   });
 
-  test('can approve a request of a key, but not a request of their own', async () => {
+  test('a signed-in member can approve a request of a key, but not a request of their own', async () => {
     const asker = await join('member');
     const approver = await join('admin');
     const send = (cookie: string, method: string, path: string, body: object) =>
@@ -176,7 +176,7 @@ describe('a signed-in member', () => {
 });
 
 describe('the last owner', () => {
-  test('can be neither removed nor demoted, also with pending invitations', async () => {
+  test('the last owner can be neither removed nor demoted, also with pending invitations', async () => {
     const other = await world.createOrg();
     const { id } = await join('owner', other);
     await invite('owner', other);

@@ -103,7 +103,7 @@ describe('changing', () => {
 });
 
 describe('suspending', () => {
-  test('stops the org immediately, and reinstating restores it', async () => {
+  test('suspending an org stops it immediately, and reinstating restores it', async () => {
     const org = await world.createOrg();
     const own = () => world.request('GET', `/v1/orgs/${org.id}`, { key: org.ownerKey });
     expect((await own()).status).toBe(200);
@@ -155,7 +155,7 @@ describe('the IP allow-list', () => {
     expect(await from('192.0.2.1')).toBe(200);
   });
 
-  test('can be cleared by an operator if the org has locked itself out', async () => {
+  test('the IP allow-list can be cleared by an operator if the org has locked itself out', async () => {
     const org = await world.createOrg();
     const path = `/v1/orgs/${org.id}/ip-allow-list`;
     const body = { cidrs: ['192.0.2.1'], force: true };
@@ -204,7 +204,7 @@ describe('a slug that an org gave up', () => {
     expect([named.status, named.json.slug]).toEqual([201, expect.stringMatching(`^${slug}-[0-9a-z]{8}$`)]);
   }
 
-  test('is reserved for a year, and the same org can take it back', async () => {
+  test('a slug that an org gave up is reserved for a year, and the same org can take it back', async () => {
     const [first, second] = [newSlug(), newSlug()];
     const id = await made(first);
     expect((await patch(id, { slug: second })).status).toBe(200);
@@ -216,7 +216,7 @@ describe('a slug that an org gave up', () => {
     expect(outcomeOf(await create({ name: 'a', slug: first })), 'in use').toEqual([409, 'conflict']);
   });
 
-  test('is reserved after the org was removed', async () => {
+  test('a slug that an org gave up is reserved after the org was removed', async () => {
     const slug = newSlug();
     const id = await made(slug);
     await world.request('POST', `/v1/admin/orgs/${id}/suspend`, { key: world.operatorKey });
@@ -228,7 +228,7 @@ describe('a slug that an org gave up', () => {
     expect((await create({ name: 'a', slug })).status).toBe(201);
   });
 
-  test('cannot be taken by a concurrent request', async () => {
+  test('a slug that an org gave up cannot be taken by a concurrent request', async () => {
     for (let round = 0; round < 5; round += 1) {
       const slug = newSlug();
       const id = await made(slug);
@@ -244,7 +244,7 @@ describe('a slug that an org gave up', () => {
     }
   });
 
-  test('is limited to twenty a year', async () => {
+  test('a slug that an org gave up is limited to twenty a year', async () => {
     const id = await made(newSlug());
     for (let n = 0; n < 20; n += 1) {
       expect((await patch(id, { slug: newSlug() })).status).toBe(200);
@@ -287,7 +287,7 @@ describe('listing', () => {
     },
   );
 
-  test('filters by field', async () => {
+  test('the list of orgs filters by field', async () => {
     const { json } = await list('?name=Org+3');
     expect(json.data.map(({ name }: { name: string }) => name)).toEqual(['Org 3']);
     expect((await list('?status=suspended')).json).toEqual({ data: [], next_cursor: null });

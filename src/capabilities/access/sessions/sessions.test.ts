@@ -72,7 +72,7 @@ describe('signing in with a key', () => {
     ]);
   });
 
-  test('throttles guessing', async () => {
+  test('signing in with a key throttles guessing', async () => {
     const guess = () =>
       world.request('POST', '/console/login', {
         raw: 'key=guess',
@@ -199,7 +199,7 @@ describe('the cookie on /v1', () => {
     expect(withKey.status, 'a bearer is never added by a browser').toBe(200);
   });
 
-  test('has the role and scopes of the key', async () => {
+  test('the cookie on /v1 has the role and scopes of the key', async () => {
     const viewer = await world.mintKey(org, 'viewer', ['org:read', 'keys:write']);
     const { cookie } = await signIn(world, viewer.secret, org.id);
     expect((await readOrg(cookie)).status).toBe(200);
@@ -262,7 +262,7 @@ describe('the cookie on /v1', () => {
 });
 
 describe('its lifetime', () => {
-  test('ends after an hour without a request, and is extended by requests', async () => {
+  test('a session ends after an hour without a request, and is extended by requests', async () => {
     const { cookie } = await signIn(world, org.ownerKey, org.id);
     for (let n = 0; n < 3; n += 1) {
       world.clock.advanceSeconds(3_500);
@@ -290,7 +290,7 @@ describe('its lifetime', () => {
     expect(outcome(await readOrg(cookie))).toEqual([401, 'session_revoked']);
   });
 
-  test('ends at its maximum, however busy it is', async () => {
+  test('a session ends at its maximum, however busy it is', async () => {
     const { cookie } = await signIn(world, org.ownerKey, org.id);
     for (let n = 0; n < 10; n += 1) {
       expect((await readOrg(cookie)).status).toBe(200);
@@ -424,17 +424,20 @@ describe('a sign-in in a browser that is signed in', () => {
     ['a key', async () => ['/console/login', { key: org.ownerKey }]],
     ['an invitation', async () => [await memberLink('ada@example.com'), {}]],
     ['a link of an operator', async () => [await consoleLink(), {}]],
-  ])('by %s ends the previous session, with an entry in the log of its org', async (_, make) => {
-    const other = await world.createOrg();
-    const { cookie, id } = await signIn(world, other.ownerKey, other.id);
-    const [path, fields] = await make();
-    const answer = await postForm(world, path, fields, { cookie });
-    expect(answer.status).toBe(303);
-    expect((await readOrg(cookieOf(answer))).status).toBe(200);
-    const before = await world.request('GET', `/v1/orgs/${other.id}`, { headers: { cookie } });
-    expect(outcome(before)).toEqual([401, 'session_revoked']);
-    expect(await closed(other.id)).toEqual([{ actor_kind: 'key', target_id: id }]);
-  });
+  ])(
+    'a sign-in by %s in a browser that is signed in ends the previous session, with an entry in the log of its org',
+    async (_, make) => {
+      const other = await world.createOrg();
+      const { cookie, id } = await signIn(world, other.ownerKey, other.id);
+      const [path, fields] = await make();
+      const answer = await postForm(world, path, fields, { cookie });
+      expect(answer.status).toBe(303);
+      expect((await readOrg(cookieOf(answer))).status).toBe(200);
+      const before = await world.request('GET', `/v1/orgs/${other.id}`, { headers: { cookie } });
+      expect(outcome(before)).toEqual([401, 'session_revoked']);
+      expect(await closed(other.id)).toEqual([{ actor_kind: 'key', target_id: id }]);
+    },
+  );
 
   test('leaves it open if it fails', async () => {
     const { cookie } = await signIn(world, org.ownerKey, org.id);
@@ -445,7 +448,7 @@ describe('a sign-in in a browser that is signed in', () => {
     expect((await readOrg(cookie)).status).toBe(200);
   });
 
-  test('ends it once, also under concurrent sign-ins', async () => {
+  test('a sign-in in a browser that is signed in ends the previous session once, also under concurrent sign-ins', async () => {
     const { cookie, id } = await signIn(world, org.ownerKey, org.id);
     const answers = await Promise.all(
       [1, 2, 3].map(() => postForm(world, '/console/login', { key: org.ownerKey }, { cookie })),

@@ -141,7 +141,7 @@ describe('what may be set', () => {
     expect(await joins({ just_in_time: true })).toBe(true);
   });
 
-  test('is for owners', async () => {
+  test('the settings of SSO are for owners', async () => {
     const admin = await world.mintKey(org, 'admin', ['org:read', 'org:write']);
     for (const method of ['GET', 'PUT', 'DELETE']) {
       const { status } = await world.request(method, `/v1/orgs/${org.id}/sso`, { key: admin.secret });
@@ -376,7 +376,7 @@ describe('subjects, groups and addresses are compared exactly', () => {
 describe('an address and the word that it is verified', () => {
   const invite = async (email: string) => (await owner('POST', '/members', { email, role: 'admin' })).json.id;
 
-  test('come from one source', async () => {
+  test('an address and the statement that it is verified come from one source', async () => {
     await connect();
     const invited = await invite('victim@example.com');
     const victim = 'victim@example.com';
@@ -399,18 +399,21 @@ describe('an address and the word that it is verified', () => {
     expect((await member(invited)).status).toBe('invited');
   });
 
-  test.each(['the ID token', 'userinfo'])('count if %s has both', async (source) => {
-    await connect();
-    const email = `${source.replaceAll(' ', '.')}@example.com`;
-    const invited = await invite(email);
-    const [there, elsewhere] = [
-      { email, email_verified: true },
-      { email: undefined, email_verified: undefined },
-    ];
-    idp.forge = { claims: source === 'userinfo' ? elsewhere : there };
-    idp.userinfo = source === 'userinfo' ? there : elsewhere;
-    expect((await whoIs((await enter({ sub: `by ${source}` })).cookie)).member_id).toBe(invited);
-  });
+  test.each(['the ID token', 'userinfo'])(
+    'an address and the statement that it is verified count if %s has both',
+    async (source) => {
+      await connect();
+      const email = `${source.replaceAll(' ', '.')}@example.com`;
+      const invited = await invite(email);
+      const [there, elsewhere] = [
+        { email, email_verified: true },
+        { email: undefined, email_verified: undefined },
+      ];
+      idp.forge = { claims: source === 'userinfo' ? elsewhere : there };
+      idp.userinfo = source === 'userinfo' ? there : elsewhere;
+      expect((await whoIs((await enter({ sub: `by ${source}` })).cookie)).member_id).toBe(invited);
+    },
+  );
 
   test.each([
     ['another subject', 'grace'],
@@ -433,7 +436,7 @@ describe('open sessions', () => {
       [org.id, action],
     );
 
-  test('of somebody who is in none of the groups any more end at the sign-in that says so', async () => {
+  test('an open session of a person who is in none of the groups any more ends at the sign-in that says so', async () => {
     const mapping = { role_mapping: [{ group: 'board', role: 'owner' }], default_role: null };
     await connect(mapping);
     const account = { sub: 'ousted', email: 'ousted@example.com', email_verified: true };
@@ -452,7 +455,7 @@ describe('open sessions', () => {
     expect((await enter({ ...account, groups: ['board'] })).answer.status, 'back in the group').toBe(303);
   });
 
-  test('of somebody whose address is not allowed any more end too', async () => {
+  test('an open session of a person whose address is not allowed any more ends too', async () => {
     await connect();
     const account = { sub: 'moved', email: 'moved@example.com', email_verified: true };
     const { cookie } = await enter(account);
@@ -461,7 +464,7 @@ describe('open sessions', () => {
     expect(await whoIs(cookie)).toEqual(over);
   });
 
-  test('of a member who was removed and invited again end too', async () => {
+  test('an open session of a member who was removed and invited again ends too', async () => {
     await connect();
     const account = { sub: 'returned', email: 'returned@example.com', email_verified: true };
     const first = await whoIs((await enter(account)).cookie);
@@ -475,7 +478,7 @@ describe('open sessions', () => {
     expect(await whoIs(cookie)).toEqual(over);
   });
 
-  test('end when the identity provider is replaced, and stay when it is only changed', async () => {
+  test('open sessions end when the identity provider is replaced, and stay when it is only changed', async () => {
     await connect();
     const { cookie } = await enter({ sub: 'ada' });
     const byKey = (await signIn(world, org.ownerKey, org.id)).cookie;
@@ -490,7 +493,7 @@ describe('open sessions', () => {
     });
   });
 
-  test('end when the identity provider is removed, except that of the owner who removes it', async () => {
+  test('open sessions end when the identity provider is removed, except that of the owner who removes it', async () => {
     await connect({ default_role: 'owner' });
     const other = (await enter({ sub: 'other owner' })).cookie;
     const { json } = await owner('POST', '/members', { email: 'remover@example.com', role: 'owner' });
@@ -675,23 +678,26 @@ describe('an issuer that sends people on to another one', () => {
     return { browser, asked, back };
   }
 
-  test.each([true, false])('is never asked to redeem its code (names itself: %s)', async (namesItself) => {
-    await connect();
-    evil.namesItself = namesItself;
-    forgetDiscovery();
-    for (const redirectUri of [`${url}/sso/callback`, `${url}/sso/${slug}/callback`]) {
-      for (const honestNamesItself of [true, false]) {
-        const { browser, asked, back } = await sentOn(redirectUri);
-        const own = namesItself ? `${url}/sso/callback` : `${url}/sso/${evilSlug}/callback`;
-        expect(asked.searchParams.get('redirect_uri')).toBe(own);
-        if (!honestNamesItself) {
-          back.searchParams.delete('iss');
+  test.each([true, false])(
+    'an issuer that sends people on to another one is never asked to redeem its code (names itself: %s)',
+    async (namesItself) => {
+      await connect();
+      evil.namesItself = namesItself;
+      forgetDiscovery();
+      for (const redirectUri of [`${url}/sso/callback`, `${url}/sso/${slug}/callback`]) {
+        for (const honestNamesItself of [true, false]) {
+          const { browser, asked, back } = await sentOn(redirectUri);
+          const own = namesItself ? `${url}/sso/callback` : `${url}/sso/${evilSlug}/callback`;
+          expect(asked.searchParams.get('redirect_uri')).toBe(own);
+          if (!honestNamesItself) {
+            back.searchParams.delete('iss');
+          }
+          expect((await browser.request(back.href)).status).toBe(403);
         }
-        expect((await browser.request(back.href)).status).toBe(403);
       }
-    }
-    expect(evil.asked).not.toContain('POST /token');
-  });
+      expect(evil.asked).not.toContain('POST /token');
+    },
+  );
 
   test('gains nothing by what it announces between the two', async () => {
     evil.namesItself = true;

@@ -122,7 +122,7 @@ describe('SSO that becomes required while people sign in', () => {
     },
   );
 
-  test('of many sign-ins at once, none stays signed in', async () => {
+  test('of many sign-ins at once while SSO becomes required, none stays signed in', async () => {
     for (let round = 0; round < 3; round += 1) {
       await put();
       const links = [await invitation(), await invitation(), await invitation()];

@@ -105,7 +105,7 @@ describe('signing in', () => {
     expect(member).toMatchObject({ subject: 'grace', issuer: idp.entityId, email: 'grace@example.com' });
   });
 
-  test('ends the session that the browser had before', async () => {
+  test('signing in with SAML ends the session that the browser had before', async () => {
     const { browser, ...posted } = await fetchResponse();
     expect((await post({ browser, ...posted })).status).toBe(303);
     const cookie = browser.cookies(url);
@@ -210,7 +210,7 @@ describe('the end of the session at the identity provider', () => {
     return (await world.request('GET', `/v1/orgs/${org.id}`, { headers })).status;
   };
 
-  test('ends the session here too, 60 seconds later at most', async () => {
+  test('a logout at the identity provider ends the session here too, 60 seconds later at most', async () => {
     idp.says = { sessionNotOnOrAfter: ago(-600) };
     const posted = await fetchResponse();
     expect((await post(posted)).status).toBe(303);
@@ -218,7 +218,7 @@ describe('the end of the session at the identity provider', () => {
     expect(await statusAfter(posted.browser, 361)).toBe(401);
   });
 
-  test('counts also if the person is asked before the session changes', async () => {
+  test('a logout at the identity provider counts also if the person is asked before the session changes', async () => {
     const browser = new Browser();
     const other = await world.createOrg();
     await browser.request(`${url}/console/login`, { form: { key: other.ownerKey } });

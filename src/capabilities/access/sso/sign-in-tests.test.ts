@@ -184,7 +184,7 @@ describe('a test with OIDC', () => {
     expect(JSON.stringify([wrongSecret, away])).not.toContain(oidc.clientSecret);
   });
 
-  test('works with an issuer that does not identify itself, by the URL of the org', async () => {
+  test('a test with OIDC works with an issuer that does not identify itself, by the URL of the org', async () => {
     oidc.namesItself = false;
     expect((await testOidc(ada, oidcSettings())).outcome).toBe('allowed');
   });
@@ -245,7 +245,7 @@ describe('a test with SAML', () => {
 });
 
 describe('the URL of a test', () => {
-  test('works once, in one browser, for ten minutes', async () => {
+  test('the URL of a test works once, in one browser, for ten minutes', async () => {
     const { start_url } = await start(oidcSettings());
     const browser = new Browser();
     const begun = await browser.request(start_url);
@@ -289,7 +289,7 @@ describe('the URL of a test', () => {
     expect(browser.cookies(url)).not.toContain('purser_session');
   });
 
-  test('is of one org: its answer does not arrive at the URL of another', async () => {
+  test('the URL of a test is of one org: its answer does not arrive at the URL of another', async () => {
     const other = await world.createOrg();
     const otherSlug = (await world.request('GET', `/v1/orgs/${other.id}`, { key: other.ownerKey })).json.slug;
     oidc.namesItself = false;
@@ -327,7 +327,7 @@ describe('creating a test', () => {
     expect(await fields({ settigns: {} })).toEqual(['settigns unknown_field']);
   });
 
-  test('is limited to 20 tests at a time, stores nothing in plain text, and is audited without secrets', async () => {
+  test('creating a sign-in test is limited to 20 at a time, stores nothing in plain text, and is audited without secrets', async () => {
     for (let i = 0; i < 20; i += 1) {
       await start(oidcSettings());
     }
@@ -345,7 +345,7 @@ describe('creating a test', () => {
     expect(JSON.stringify(entries)).not.toContain(oidc.clientSecret);
   });
 
-  test('is deleted an hour after its result', async () => {
+  test('a sign-in test is deleted an hour after its result', async () => {
     const result = await testOidc(ada, oidcSettings());
     expect(result.outcome).toBe('allowed');
     world.clock.advanceSeconds(3_601);
@@ -353,7 +353,7 @@ describe('creating a test', () => {
     expect(await world.db.query('SELECT id FROM sso_tests')).toEqual([]);
   });
 
-  test('is visible to its own org only', async () => {
+  test('a sign-in test is visible to its own org only', async () => {
     const { id } = await start(oidcSettings());
     const other = await world.createOrg();
     const path = `/v1/orgs/${other.id}/sso/tests/${id}`;

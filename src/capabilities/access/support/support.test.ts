@@ -49,7 +49,7 @@ const fieldsOf = ({
 }) => json.error.details.fields.map(({ field, code }) => `${field} ${code}`);
 
 describe('a grant', () => {
-  test('has an org, scopes, a reason and an end, and opens a session with these scopes', async () => {
+  test('a grant has an org, scopes, a reason and an end, and opens a session with these scopes', async () => {
     const made = await grant(['budgets:read']);
     expect(made).toMatchObject({
       org_id: org.id,
@@ -66,7 +66,7 @@ describe('a grant', () => {
     expect((await get(opened.json.token, `/v1/orgs/${org.id}/budgets`)).status).toBe(200);
   });
 
-  test("must be narrower than the org's own access, short, and for an existing org", async () => {
+  test("a grant must be narrower than the org's own access, short, and for an existing org", async () => {
     const refused = async (more: object) =>
       fieldsOf(await admin('POST', '', { ...grantBody(['runs:read']), ...more }));
     expect(await refused({ scope: scopes })).toEqual(
@@ -85,14 +85,14 @@ describe('a grant', () => {
     );
   });
 
-  test('cannot be changed', async () => {
+  test('a grant cannot be changed', async () => {
     const { id } = await grant(['runs:read']);
     for (const method of ['PUT', 'PATCH', 'POST']) {
       expect((await admin(method, `/${id}`, { scope: ['runs:write'] })).status).toBe(404);
     }
   });
 
-  test('ends on time, and opens no session afterwards', async () => {
+  test('a grant ends on time, and opens no session afterwards', async () => {
     const { token, grantId } = await session(['org:read']);
     world.clock.advanceSeconds(3_600);
     expect(codeOf(await get(token, `/v1/orgs/${org.id}`))).toBe('key_expired');
@@ -100,7 +100,7 @@ describe('a grant', () => {
     expect(codeOf(await admin('POST', `/${grantId}/sessions`))).toBe('conflict');
   });
 
-  test("ends its sessions when it, the org's permission or the opening key is revoked", async () => {
+  test("a grant ends its sessions when it, the org's permission or the opening key is revoked", async () => {
     const first = await session(['org:read']);
     expect((await get(first.token, `/v1/orgs/${org.id}`)).status).toBe(200);
     expect((await admin('DELETE', `/${first.grantId}`)).status).toBe(204);
@@ -124,7 +124,7 @@ describe('a grant', () => {
     expect(codeOf(await get(opened.json.token, `/v1/orgs/${org.id}`))).toBe('gone');
   });
 
-  test('of another org is not found', async () => {
+  test('a grant of another org is not found', async () => {
     const other = await world.createOrg();
     const { id } = await grant(['org:read'], other);
     for (const verb of ['/approve', '/deny']) {
@@ -146,7 +146,7 @@ describe('rejects requests outside the grant', () => {
     return [status, json.error.code, json.error.details];
   };
 
-  test('for scopes that were not granted, with the grant, the method and the reason', async () => {
+  test('rejects requests outside the grant for scopes that were not granted, with the grant, the method and the reason', async () => {
     const { token } = await session(['runs:read', 'org:read']);
     const scope = ['runs:read', 'org:read'];
     expect((await get(token, '/v1/runs')).status).toBe(200);
@@ -163,7 +163,7 @@ describe('rejects requests outside the grant', () => {
     );
   });
 
-  test('for keys, settings, grants and operator routes, whatever was granted', async () => {
+  test('rejects requests outside the grant for keys, settings, grants and operator routes, whatever was granted', async () => {
     const never = ['keys:write', 'org:write', 'webhooks:write', 'connections:write', 'gateway:call'];
     const all = scopes.filter((scope) => !never.includes(scope));
     const { token, grantId } = await session(all);
@@ -182,7 +182,7 @@ describe('rejects requests outside the grant', () => {
     }
   });
 
-  test("for other orgs, and for the console's sign-in", async () => {
+  test("rejects requests outside the grant for other orgs, and for the console's sign-in", async () => {
     const { token } = await session(['org:read']);
     expect(await refusal(token, 'GET', `/v1/orgs/${(await world.createOrg()).id}`)).toEqual([
       404,

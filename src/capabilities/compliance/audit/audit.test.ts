@@ -129,7 +129,7 @@ describe('reading', () => {
     expect(await actions('sort=seq')).toEqual([...all].reverse());
   });
 
-  test('filters entries', async () => {
+  test('the audit log filters entries', async () => {
     const { data } = await list('');
     const changed = data.find(
       ({ outcome, action }: { outcome: string; action: string }) =>
@@ -147,7 +147,7 @@ describe('reading', () => {
     expect(await actions('code=missing_scope')).toEqual(['runs.create', 'org.change']);
   });
 
-  test('rejects invalid filters', async () => {
+  test('the audit log rejects invalid filters', async () => {
     for (const [query, fault] of [
       ['outcome=maybe', 'outcome invalid_value'],
       ['from=yesterday', 'from invalid_format'],

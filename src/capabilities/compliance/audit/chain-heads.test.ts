@@ -89,7 +89,7 @@ describe('a database from before heads were authenticated', () => {
   const forget = (where = '') => world.db.query(`UPDATE audit_chains SET mac = NULL ${where}`, []);
   const forgetAdoption = () => world.db.query('DELETE FROM audit_heads_adopted', []);
 
-  test('is adopted at the first start, by concurrently starting processes', async () => {
+  test('a database without authenticated heads is adopted at the first start, by concurrently starting processes', async () => {
     await forget();
     await forgetAdoption();
     expect(await findings()).toEqual(['head_invalid 6']);
@@ -99,14 +99,14 @@ describe('a database from before heads were authenticated', () => {
     expect(await findings()).toEqual([]);
   });
 
-  test('is not adopted a second time', async () => {
+  test('a database without authenticated heads is not adopted a second time', async () => {
     await cutOff(4);
     await forget(`WHERE tenant_id = '${org.id}'`);
     await open();
     expect(await findings()).toEqual(['head_invalid 4']);
   });
 
-  test('is not adopted while another log is authenticated, whatever the record of the first start says', async () => {
+  test('a database without authenticated heads is not adopted while another log is authenticated, whatever the record of the first start says', async () => {
     await cutOff(4);
     await forget(`WHERE tenant_id = '${org.id}'`);
     await forgetAdoption();

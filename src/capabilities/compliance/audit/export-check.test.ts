@@ -120,7 +120,7 @@ describe('detects', () => {
     }
   });
 
-  test('an edited checkpoint', async () => {
+  test('the check of an export detects an edited checkpoint', async () => {
     const checkpoint = checkpointLineOf(entries.at(-1)).replace('"seq":6', '"seq":5');
     expect((await check([...lines(), checkpoint])).found).toEqual(['checkpoint_invalid 5']);
   });
@@ -137,13 +137,13 @@ describe('detects', () => {
 describe('rejects a kept token', () => {
   const withKept = (token: string) => check(entries.map(ndjsonLine), [token]);
 
-  test('that is not a checkpoint', async () => {
+  test('rejects a kept token that is not a checkpoint', async () => {
     const { org_id, seq, hash, at } = signed(entries[3] ?? chainStart);
     const token = tokenSigner(key.privatePem)({ kind: 'anchor', org_id, seq, hash, at });
     await expect(withKept(token)).rejects.toThrow('a given checkpoint is invalid');
   });
 
-  test('of the log of another organization', async () => {
+  test('rejects a kept token of the log of another organization', async () => {
     const { token } = signed(entries[3] ?? chainStart, key, 'org_2');
     await expect(withKept(token)).rejects.toThrow('log of another organization');
   });
@@ -177,11 +177,11 @@ describe('a key that was stolen, and replaced at noon', () => {
   const foundAtEndOf = (chain: readonly AuditEntry[]) =>
     found([...chain.map(ndjsonLine), checkpointLineOf(chain.at(-1))]);
 
-  test('is accepted for entries of its time', async () => {
+  test('a key that was stolen and replaced is accepted for entries of its time', async () => {
     expect(await foundAtEndOf(chainAt(noon, noon, grace))).toEqual([]);
   });
 
-  test("is rejected for later entries, whatever the token's date", async () => {
+  test("a key that was stolen and replaced is rejected for later entries, whatever the token's date", async () => {
     expect(await foundAtEndOf(chainAt(noon, noon, later))).toEqual(['checkpoint_invalid 3']);
     expect(await foundAtEndOf(chainAt(noon, later, noon))).toEqual(['checkpoint_invalid 3']);
     expect(await foundAtEndOf(chainAt(noon, 'no time', noon))).toEqual(['checkpoint_invalid 3']);
@@ -192,7 +192,7 @@ describe('a key that was stolen, and replaced at noon', () => {
     expect(await found(lines, keptOf(3))).toEqual(['checkpoint_invalid 3']);
   });
 
-  test('cannot sign a later erasure', async () => {
+  test('a key that was stolen and replaced cannot sign a later erasure', async () => {
     const erasedFrom = (...[at, ...dates]: (string | undefined)[]) => {
       const chain = chainAt(at, ...dates.slice(0, -1));
       const first = {
@@ -219,7 +219,7 @@ describe('a key that was stolen, and replaced at noon', () => {
     expect(await erasedFrom(noon, later, noon)).toEqual(['entry_changed 1']);
   });
 
-  test('is not trusted for longer if it is given twice', async () => {
+  test('a key that was stolen and replaced is not trusted for longer if it is given twice', async () => {
     const chain = chainAt(noon, noon, later);
     const lines = [...chain.map(ndjsonLine), checkpointLineOf(chain.at(-1))];
     const evening = { ...key.trusted, retiredAt: new Date('2026-11-15T20:00:00Z') };
@@ -277,29 +277,29 @@ describe('a redacted entry', () => {
   };
   const digest = () => redactedDigest(redacted(entries[1] as AuditEntry));
 
-  test('is valid if the erasure lists its digest', async () => {
+  test('a redacted entry is valid if the erasure lists its digest', async () => {
     expect((await check(withErasure([[2, digest()]]).map(ndjsonLine))).found).toEqual([]);
   });
 
-  test('is invalid if the erasure lists another digest, or not this entry', async () => {
+  test('a redacted entry is invalid if the erasure lists another digest, or not this entry', async () => {
     for (const listed of [[[2, '0'.repeat(64)]], [[3, digest()]], []] as [number, string][][]) {
       expect((await check(withErasure(listed).map(ndjsonLine))).found).toEqual(['entry_changed 2']);
     }
   });
 
-  test('is invalid if the list is signed with another key', async () => {
+  test('a redacted entry is invalid if the list is signed with another key', async () => {
     const forged = withErasure([[2, digest()]], newKey());
     expect((await check(forged.map(ndjsonLine))).found).toEqual(['entry_changed 2']);
   });
 
-  test('cannot be distinguished from a changed entry without the erasure in the file', async () => {
+  test('a redacted entry cannot be distinguished from a changed entry without the erasure in the file', async () => {
     const lines = withErasure([[2, digest()]])
       .slice(0, 5)
       .map(ndjsonLine);
     expect((await check(lines)).found).toEqual(['entry_changed 2']);
   });
 
-  test('must be marked: a missing field is not read as null', async () => {
+  test('a redacted entry must be marked: a missing field is not read as null', async () => {
     for (const name of ['salt', 'commitment', 'redacted_by']) {
       const lines = entries.map((entry) => {
         const { [name]: _, ...rest } = JSON.parse(ndjsonLine(entry));

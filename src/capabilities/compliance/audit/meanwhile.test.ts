@@ -176,7 +176,7 @@ describe('an export during appends', () => {
     expect(await headSeq()).toBe(122);
   });
 
-  test('waits for an entry that is dated within the window but not committed yet', async () => {
+  test('an export during appends waits for an entry that is dated within the window but not committed yet', async () => {
     const from = new Date(world.clock.now().getTime() - day).toISOString();
     let exported: Promise<{ text: string }> | undefined;
     let isDone = false;

@@ -45,7 +45,7 @@ describe('rotation of the signing key', () => {
     }
   });
 
-  test("is recorded in the operators' audit log", async () => {
+  test("rotation of the signing key is recorded in the operators' audit log", async () => {
     const { json } = await asOperator('GET', 'audit-log?action=platform_audit.signing_key.rotate');
     const { id, previous } = await published();
     expect(json.data).toMatchObject([
@@ -53,7 +53,7 @@ describe('rotation of the signing key', () => {
     ]);
   });
 
-  test('is serialized if it happens twice at the same time', async () => {
+  test('rotation of the signing key is serialized if it happens twice at the same time', async () => {
     const before = await published();
     const [one, other] = await Promise.all([rotate(), rotate()]);
     expect([one.status, other.status]).toEqual([200, 200]);
@@ -113,7 +113,7 @@ describe('rotation of the signing key', () => {
     expect(data[1].after).not.toHaveProperty('dropped_keys');
   });
 
-  test('cannot be undone by restoring the old key', async () => {
+  test('rotation of the signing key cannot be undone by restoring the old key', async () => {
     const inUse = async () => {
       const [row] = await world.db.query<{ generation: number; sealed: Uint8Array }>(
         'SELECT generation, sealed FROM audit_signing_keys WHERE retired_at IS NULL',
@@ -194,7 +194,7 @@ describe('rotation of the signing key', () => {
   test.each([
     ['broken', `UPDATE audit_signing_keys SET sealed = 'broken' WHERE retired_at IS NULL`],
     ['gone', 'DELETE FROM audit_signing_keys WHERE retired_at IS NULL'],
-  ])('works if the current key is %s', async (_, statement) => {
+  ])('rotation of the signing key works if the current key is %s', async (_, statement) => {
     const { id } = await published();
     await world.db.query(statement);
     expect((await asOperator('GET', 'audit-log/verify')).json.findings[0]).toMatchObject({
@@ -215,7 +215,7 @@ describe('rotation of the signing key', () => {
     await world.db.query(`DELETE FROM audit_checkpoints WHERE tenant_id = 'platform'`);
   });
 
-  test('is rejected after a hundred keys', async () => {
+  test('rotation of the signing key is rejected after a hundred keys', async () => {
     const inUse = async () =>
       (await world.db.query('SELECT generation, sealed FROM audit_signing_keys WHERE retired_at IS NULL'))[0];
     const put = (key: { generation?: unknown; sealed?: unknown }) =>
@@ -252,7 +252,7 @@ describe('rotation of the signing key', () => {
 describe("the operators' log", () => {
   const verify = async (query = '') => (await asOperator('GET', `audit-log/verify${query}`)).json;
 
-  test('is listed, signed, exported and verified like that of an org', async () => {
+  test("the operators' log is listed, signed, exported and verified like that of an org", async () => {
     const { json: list } = await asOperator('GET', 'audit-log?sort=seq&limit=1');
     expect(list.data).toMatchObject([{ seq: 1, actor: { kind: expect.any(String) } }]);
     const { status, json: kept } = await asOperator('POST', 'audit-log/checkpoints');
@@ -273,7 +273,7 @@ describe("the operators' log", () => {
     });
   });
 
-  test('detects changes', async () => {
+  test("the check of the operators' log detects changes", async () => {
     const change = (from: string, to: string) =>
       world.db.query(
         `UPDATE audit_log SET actor_id = replace(actor_id, $1, $2) WHERE tenant_id = 'platform' AND seq = 1`,
@@ -288,7 +288,7 @@ describe("the operators' log", () => {
     expect(await verify()).toMatchObject({ valid: true });
   });
 
-  test('is restricted to operators', async () => {
+  test("the operators' log is restricted to operators", async () => {
     for (const path of ['audit-log', 'audit-log/verify', 'audit-log/checkpoints']) {
       const answer = await world.request('GET', `/v1/admin/${path}`, { key: org.ownerKey });
       expect(refusalOf(answer)).toEqual([403, 'forbidden']);

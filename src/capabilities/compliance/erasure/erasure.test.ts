@@ -156,7 +156,7 @@ describe('a customer with records in every table', () => {
     await settle();
   });
 
-  test('is in no table and no export after the erasure', async () => {
+  test('a customer with records in every table is in no table and no export after the erasure', async () => {
     expect(await traces()).toEqual([]);
     const from = new Date(world.clock.now().getTime() - 86_400_000).toISOString();
     const to = new Date(world.clock.now().getTime() + 86_400_000).toISOString();
@@ -248,7 +248,7 @@ describe('a customer with records in every table', () => {
     ]);
   });
 
-  test('is listed as erased, and unknown from then on', async () => {
+  test('a customer with records in every table is listed as erased, and unknown from then on', async () => {
     const { json } = await call('GET', `/v1/orgs/${org.id}/customer-erasures`);
     expect(json.data).toMatchObject([{ state: 'erased', pseudonym: expect.stringMatching(/^erased-/) }]);
     expect(json.data[0].changed).toBeGreaterThan(10);
@@ -260,7 +260,7 @@ describe('a customer with records in every table', () => {
     expect(log.data).toMatchObject([{ target: { kind: 'customer', id: json.data[0].pseudonym } }]);
   });
 
-  test('can return as a new customer without usage', async () => {
+  test('a customer with records in every table can return as a new customer without usage', async () => {
     const { json } = await call('POST', `/v1/orgs/${org.id}/customer-limits`, {
       customer_id: person,
       period: 'day',

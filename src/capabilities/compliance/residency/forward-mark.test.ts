@@ -111,7 +111,7 @@ async function externalIds(): Promise<string[]> {
 const refused = { status: 503, code: 'service_unavailable' };
 
 describe('a captured request', () => {
-  test('is accepted once, also if it is sent several times at once', async () => {
+  test('a captured request is accepted once, also if it is sent several times at once', async () => {
     const one = await captureRun('at once');
     const answers = await Promise.all(Array.from({ length: 8 }, () => send(one)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(503)]);
@@ -120,7 +120,7 @@ describe('a captured request', () => {
     expect([(await send(read)).status, (await send(read)).status]).toEqual([200, 503]);
   });
 
-  test('is not accepted with another body, a longer or shorter one, or none', async () => {
+  test('a captured request is not accepted with another body, a longer or shorter one, or none', async () => {
     const end = (body: Buffer) => body.subarray(body.length - 32);
     const changes: ((body: Buffer) => Buffer)[] = [
       (body) => Buffer.concat([Buffer.from('{"model":"m","cost_usd":"9"}'), end(body)]),
@@ -141,7 +141,7 @@ describe('a captured request', () => {
     expect((await externalIds()).filter((id) => id.startsWith('changed'))).toEqual([]);
   });
 
-  test('is not accepted with another method, path, query, key, content type or Idempotency-Key', async () => {
+  test('a captured request is not accepted with another method, path, query, key, content type or Idempotency-Key', async () => {
     const other = await us.mintKey(org, 'owner', ['org:read', 'runs:write']);
     const changes: ((one: Captured) => Captured)[] = [
       (one) => ({ ...one, method: 'PATCH', path: `/v1/orgs/${org.id}` }),
@@ -160,14 +160,14 @@ describe('a captured request', () => {
     expect((await externalIds()).filter((id) => id.startsWith('moved'))).toEqual([]);
   });
 
-  test('cannot be given a body if it had none', async () => {
+  test('a captured request cannot be given a body if it had none', async () => {
     const one = await capture('POST', `/v1/orgs/${org.id}/keys/none/rotate`);
     expect(await send({ ...one, body: Buffer.from('{"overlap_seconds":1}') })).toMatchObject({
       code: 'ip_not_allowed',
     });
   });
 
-  test('is not accepted after a restart, by another process, or a minute later', async () => {
+  test('a captured request is not accepted after a restart, by another process, or a minute later', async () => {
     const one = await captureRun('restart');
     expect((await send(one)).status).toBe(201);
     // Nothing of the first process but the database.
@@ -186,7 +186,7 @@ describe('a captured request', () => {
 });
 
 describe('a request', () => {
-  test('with a compressed body is delivered, and verified before it is decompressed', async () => {
+  test('a request with a compressed body is delivered, and verified before it is decompressed', async () => {
     const body = gzipSync(JSON.stringify({ model: 'm', cost_usd: '0.1', external_id: 'gzip' }));
     const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
     const one = await capture('POST', '/v1/runs', { raw: body, headers });
@@ -197,7 +197,7 @@ describe('a request', () => {
     expect(await send({ ...again, body: Buffer.concat([other, end]) })).toMatchObject(refused);
   });
 
-  test('with the mark of an earlier release, or an invalid mark, is not served', async () => {
+  test('a request with the mark of an earlier release, or an invalid mark, is not served', async () => {
     const open = await us.createOrg();
     const path = `/v1/orgs/${open.id}`;
     await us.request('PUT', `/v1/admin/orgs/${open.id}/residency`, {

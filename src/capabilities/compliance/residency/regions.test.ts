@@ -259,7 +259,7 @@ async function answerOf(sent: ReturnType<typeof httpRequest>) {
 }
 
 describe('strict', () => {
-  test('is rejected elsewhere, by a region that knows the org from the directory', async () => {
+  test('a request for a strict org is rejected elsewhere, by a region that knows the org from the directory', async () => {
     const kept = await orgAtHome('us', 'strict');
     await readDirectory();
     expect((await read(us, kept)).status).toBe(200);
@@ -272,7 +272,7 @@ describe('strict', () => {
     }
   });
 
-  test('is rejected at home too, if a region that has not received the mode forwards it', async () => {
+  test('a request for a strict org is rejected at home too, if a region that has not received the mode forwards it', async () => {
     const changed = await orgAtHome('us');
     await readDirectory();
     expect((await read(eu, changed)).status).toBe(200);
@@ -287,7 +287,7 @@ describe('strict', () => {
     expect(log.json.data).toMatchObject([{ action: 'org.read', code: 'residency_violation' }]);
   });
 
-  test('is rejected at home even if the signature of that region is invalid', async () => {
+  test('a request for a strict org is rejected at home even if the signature of that region is invalid', async () => {
     const kept = await orgAtHome('us', 'strict');
     const atMs = us.clock.now().getTime() - 2 * signatureGoodForMs;
     const statement = { from: 'eu', to: 'us', atMs, address: '127.0.0.1', traceId: 'f'.repeat(32) };

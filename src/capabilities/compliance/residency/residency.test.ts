@@ -53,7 +53,7 @@ describe('PUT /v1/admin/orgs/{org_id}/residency', () => {
 });
 
 describe('a strict org outside its home region', () => {
-  test('is rejected for reads, writes before their body is read, and decisions on the fast path', async () => {
+  test('a strict org outside its home region is rejected for reads, writes before their body is read, and decisions on the fast path', async () => {
     const org = await world.createOrg();
     // From here on the fast path has the key in its cache.
     expect((await decide(org)).status).toBe(200);
@@ -79,7 +79,7 @@ describe('a strict org outside its home region', () => {
     expect((await decide(org)).status).toBe(200);
   });
 
-  test('is checked after the key and the tenant, and before scope and role', async () => {
+  test('a strict org outside its home region is checked after the key and the tenant, and before scope and role', async () => {
     const org = await world.createOrg();
     const { secret } = await world.mintKey(org, 'viewer', []);
     const revoked = await world.mintKey(org, 'viewer', []);

@@ -74,7 +74,7 @@ describe('the policy', () => {
     });
   });
 
-  test('is replaced as a whole, audited, and emits an event', async () => {
+  test('the retention policy is replaced as a whole, audited, and emits an event', async () => {
     const body = { runs_days: 30, content_days: 7, audit_days: 365, deliveries_days: 14, legal_hold: true };
     const { status, json } = await put(body);
     expect([status, json]).toEqual([200, expect.objectContaining({ ...body, idempotency_days: 3 })]);
@@ -112,7 +112,7 @@ describe('the policy', () => {
     expect(refusalOf(await put(body))).toEqual(invalid(...faults));
   });
 
-  test('is restricted to owners', async () => {
+  test('the retention policy is restricted to owners', async () => {
     const { secret } = await world.mintKey(org, 'admin', ['org:read', 'org:write']);
     const answer = await world.request('PUT', path(), { key: secret, body: {} });
     expect(refusalOf(answer)).toEqual([403, 'forbidden']);
@@ -319,7 +319,7 @@ describe('content', () => {
   const stored = () =>
     world.db.query<{ content: string | null }>('SELECT content FROM runs WHERE org_id = $1', [org.id]);
 
-  test('is not stored until a policy says so, then encrypted, and deleted in time', async () => {
+  test('content of runs is not stored until a policy says so, then encrypted, and deleted in time', async () => {
     const dropped = await post();
     expect(await contentOf(dropped.json.id)).toBeNull();
     await put({ content_days: 2 });
@@ -338,7 +338,7 @@ describe('content', () => {
     expect((await call('GET', path())).json.last_run.deleted.contents).toBe(1);
   });
 
-  test('is deleted immediately when the policy no longer keeps it', async () => {
+  test('content of runs is deleted immediately when the policy no longer keeps it', async () => {
     await put({ content_days: 2 });
     const { json } = await post();
     await put({});

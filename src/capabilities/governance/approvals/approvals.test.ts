@@ -28,7 +28,7 @@ const moves = async () => {
 };
 
 describe('a run that needs an approval', () => {
-  test('is denied with all details, and requests one approval per key, action, model and rule', async () => {
+  test('a run that needs an approval is denied with all details, and requests one approval per key, action, model and rule', async () => {
     const first = await here.run();
     const { approval_id } = first.json.error.details;
     expect(errorOf(first)).toEqual([
@@ -87,7 +87,7 @@ describe('a run that needs an approval', () => {
 });
 
 describe('an approval', () => {
-  test('for one use admits one run, and the second is denied', async () => {
+  test('an approval for one use admits one run, and the second is denied', async () => {
     const id = await here.ask();
     const approved = await here.approve(id, { reason: 'For the release.' });
     expect([approved.status, approved.json]).toMatchObject([
@@ -109,7 +109,7 @@ describe('an approval', () => {
     });
   });
 
-  test('is only valid for the key, model and action that requested it', async () => {
+  test('an approval is only valid for the key, model and action that requested it', async () => {
     await here.approve(await here.ask(), { uses: 100 });
     expect((await here.run()).status).toBe(201);
     await here.ask({ model: 'gpt-5' });
@@ -117,7 +117,7 @@ describe('an approval', () => {
     expect((await here.run({}, here.org.ownerKey)).status).toBe(403);
   });
 
-  test('for one use admits exactly one of fifty concurrent runs', async () => {
+  test('an approval for one use admits exactly one of fifty concurrent runs', async () => {
     await here.approve(await here.ask());
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, n) =>
@@ -133,7 +133,7 @@ describe('an approval', () => {
     expect(await listed('?state=pending')).toHaveLength(1);
   });
 
-  test('for a number of uses admits exactly that many runs, in one request or in many', async () => {
+  test('an approval for a number of uses admits exactly that many runs, in one request or in many', async () => {
     const id = await here.ask();
     await here.approve(id, { uses: 5 });
     const bulk = (count: number) =>
@@ -155,7 +155,7 @@ describe('an approval', () => {
     expect(await read(id)).toMatchObject({ state: 'used', uses_left: 0, uses_made: 5 });
   });
 
-  test('is not used by a run that a later check denies', async () => {
+  test('an approval is not used by a run that a later check denies', async () => {
     await here.call('PUT', '/spend-cap', { cap_usd: '1' });
     const id = await here.ask();
     await here.approve(id);
@@ -168,7 +168,7 @@ describe('an approval', () => {
     expect(await read(id)).toMatchObject({ state: 'used', uses_made: 1 });
   });
 
-  test('is used once by a run that is sent twice', async () => {
+  test('an approval is used once by a run that is sent twice', async () => {
     const id = await here.ask();
     await here.approve(id);
     const first = await here.run({ external_id: 'mine' });
@@ -193,7 +193,7 @@ describe('an approval', () => {
     expect(await read(id)).toMatchObject({ state: 'expired', ended_because: 'time', uses_made: 4 });
   });
 
-  test('that expires does not affect admitted runs; later runs are denied', async () => {
+  test('an approval that expires does not affect admitted runs; later runs are denied', async () => {
     const id = await here.ask();
     await here.approve(id, { uses: 2, until: inSeconds(60) });
     const running = await here.run({ status: 'running', estimated_cost_usd: '0.1', cost_usd: undefined });
@@ -215,7 +215,7 @@ describe('an approval', () => {
     ]);
   });
 
-  test('that expires between the policy check and the posting admits nothing', async () => {
+  test('an approval that expires between the policy check and the posting admits nothing', async () => {
     const id = await here.ask();
     await here.approve(id, { until: inSeconds(60) });
     // The approval is valid at the time of the request, which the policy check uses, but has expired when the ledger
@@ -254,7 +254,7 @@ describe('deciding', () => {
   };
   const approveWith = (key: string, id: string) => here.call('POST', `/approvals/${id}/approve`, {}, key);
 
-  test('is not possible with the requesting key, whatever its role, nor with its successors', async () => {
+  test('an approval cannot be decided with the requesting key, whatever its role, nor with its successors', async () => {
     const admin = await world.mintKey(here.org, 'admin', scopes);
     const { approval_id } = (await here.run({}, admin.secret)).json.error.details;
     for (const verb of ['approve', 'deny']) {
@@ -276,7 +276,7 @@ describe('deciding', () => {
     expect((await here.approve(approval_id)).status).toBe(200);
   });
 
-  test('is not possible for a member with a request of their own key, nor the other way round', async () => {
+  test('a member cannot decide a request of their own key, nor the other way round', async () => {
     const ada = await signedIn('ada@example.com');
     const bob = await signedIn('bob@example.com');
     const first = await ada.createKey();
@@ -291,7 +291,7 @@ describe('deciding', () => {
     expect((await approveWith(await bob.createKey(), bySession)).status).toBe(200);
   });
 
-  test('is not possible with a service key that the requesting member has created or rotated', async () => {
+  test('an approval cannot be decided with a service key that the requesting member has created or rotated', async () => {
     const ada = await signedIn('ada@example.com');
     const service = { attribution: { member_id: null } };
     const created = await ada.createKey(service);
@@ -311,7 +311,7 @@ describe('deciding', () => {
     expect((await ada.approve(byService)).status).toBe(200);
   });
 
-  test('is not possible for a member who was removed and invited again with earlier requests of their own', async () => {
+  test('a member who was removed and invited again cannot decide earlier requests of their own', async () => {
     const before = await signedIn('ada@example.com');
     const ownKey = await before.createKey();
     const service = await before.createKey({ attribution: { member_id: null } });
@@ -349,7 +349,7 @@ describe('deciding', () => {
     }
   });
 
-  test('is only possible while the approval is pending', async () => {
+  test('an approval can only be decided while it is pending', async () => {
     const decided = async (id: string) => [
       errorOf(await here.approve(id)).slice(0, 2),
       errorOf(await here.call('POST', `/approvals/${id}/deny`)).slice(0, 2),
@@ -406,7 +406,7 @@ describe('a rule that is changed', () => {
     expect(await read(id)).toMatchObject({ state: 'expired', uses_left: 9 });
   });
 
-  test('or disabled, or deleted, also ends its approvals', async () => {
+  test('a rule that is changed, disabled or deleted also ends its approvals', async () => {
     const one = await here.ask();
     await change({ enabled: false });
     expect(await read(one)).toMatchObject({ state: 'expired' });

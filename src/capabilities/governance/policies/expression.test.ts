@@ -168,16 +168,16 @@ describe('the time limit of all rules together', () => {
   const evaluateAfter = (source: string, ms: number) =>
     compile(source).evaluate({ ...expressionInputOf(attempt, 'UTC'), elapsedMs: () => ms });
 
-  test('is 250 ms: the remaining rules fail', () => {
+  test('the time limit of all rules together is 250 ms: the remaining rules fail', () => {
     expect(evaluateAfter(expensive, 250)).toBe(true);
     expect(evaluateAfter(expensive, 251)).toEqual({ fault: 'the rules before this one took too long' });
   });
 
-  test('is not checked for cheap expressions', () => {
+  test('the time limit of all rules together is not checked for cheap expressions', () => {
     expect(evaluateAfter('true', 251)).toBe(true);
   });
 
-  test('starts with the first rule that is evaluated, and covers all rules', () => {
+  test('the time limit of all rules together starts with the first rule that is evaluated, and covers all rules', () => {
     let elapsedMs = 249;
     const facts = { ...expressionInputOf(attempt, 'UTC'), elapsedMs: () => elapsedMs };
     const slow = () => {

@@ -13,7 +13,7 @@ beforeEach(async () => {
 const minimal = { effect: 'block', priority: 10, reason: 'because' };
 
 describe('a rule', () => {
-  test('can be created, changed and deleted; every version is kept, and every change is audited with its difference', async () => {
+  test('a rule can be created, changed and deleted; every version is kept, and every change is audited with its difference', async () => {
     const created = await here.call('POST', '/policies', { ...minimal, models: ['gpt-*'] });
     expect([created.status, created.json]).toEqual([
       201,
@@ -83,7 +83,7 @@ describe('a rule', () => {
     ]);
   });
 
-  test('is listed by priority, and filtered by effect and by enabled', async () => {
+  test('a rule is listed by priority, and filtered by effect and by enabled', async () => {
     const [late, early] = [
       await here.rule({ effect: 'block', priority: 20 }),
       await here.rule({ effect: 'allow', priority: -3, enabled: false }),
@@ -99,7 +99,7 @@ describe('a rule', () => {
     expect([first.data[0].id, second.data[0].id]).toEqual([early, late]);
   });
 
-  test('with an invalid expression is rejected with the position, on creation and on change', async () => {
+  test('a rule with an invalid expression is rejected with the position, on creation and on change', async () => {
     const wrong = await here.call('POST', '/policies', {
       ...minimal,
       expression: 'model == "a" && foo == 1',
@@ -118,7 +118,7 @@ describe('a rule', () => {
     ['another effect', { effect: 'warn' }, 'effect invalid_value'],
     ['no models', { models: [] }, 'models empty'],
     ['a long expression', { expression: 'x'.repeat(2_001) }, 'expression out_of_range'],
-  ])('with %s is rejected', async (_, more, field) => {
+  ])('a rule with %s is rejected', async (_, more, field) => {
     expect(refusalOf(await here.call('POST', '/policies', { ...minimal, ...more }))).toEqual([
       422,
       'validation_failed',
@@ -126,7 +126,7 @@ describe('a rule', () => {
     ]);
   });
 
-  test('is rejected if the number or the total cost of the rules would exceed the maximum', async () => {
+  test('a rule is rejected if the number or the total cost of the rules would exceed the maximum', async () => {
     const expensive = 'metadata.a.all(x, metadata.a.all(y, x == y))';
     let answer = await here.call('POST', '/policies', { ...minimal, expression: expensive });
     let made = 0;
@@ -145,7 +145,7 @@ describe('a rule', () => {
     expect(errorOf(await here.call('POST', '/policies', minimal)).slice(0, 2)).toEqual([409, 'conflict']);
   });
 
-  test('of another org is not found', async () => {
+  test('a rule of another org is not found', async () => {
     const id = await here.rule({ effect: 'block' });
     const other = await policyWorld(world);
     for (const [method, path, body] of [
@@ -243,7 +243,7 @@ describe('a dry run', () => {
     expect(refusalOf(wrong)).toEqual([422, 'validation_failed', 'rules[1].expression invalid_value']);
   });
 
-  test('with an Idempotency-Key is replayed', async () => {
+  test('a dry run with an Idempotency-Key is replayed', async () => {
     const evaluateAgain = () =>
       world.request('POST', `/v1/orgs/${here.org.id}/policies/evaluate`, {
         key: here.org.ownerKey,

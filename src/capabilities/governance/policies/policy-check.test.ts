@@ -25,7 +25,7 @@ describe('a rule that blocks', () => {
     expect((await here.run({ model: 'small', cost_usd: '1' })).status).toBe(201);
   });
 
-  test('that only matches actions returns the action as attempted', async () => {
+  test('a blocking rule that only matches actions returns the action as attempted', async () => {
     const rule_id = await here.rule({ effect: 'block', actions: ['delete_*'] });
     expect(errorOf(await here.run({ action: 'delete_all' }))[2]).toEqual({
       reason: 'because',
@@ -36,7 +36,7 @@ describe('a rule that blocks', () => {
     expect((await here.run()).status).toBe(201);
   });
 
-  test('applies to the next run, and no longer applies once it is deleted', async () => {
+  test('a rule that blocks applies to the next run, and no longer applies once it is deleted', async () => {
     expect((await here.run()).status).toBe(201);
     const id = await here.rule({ effect: 'block' });
     expect((await here.run()).status).toBe(403);
@@ -64,7 +64,7 @@ describe('a rule that blocks', () => {
     expect((await post(['good', 'good'])).status).toBe(201);
   });
 
-  test('is not checked for settled decisions, completions, backfilled runs and existing runs', async () => {
+  test('a rule that blocks is not checked for settled decisions, completions, backfilled runs and existing runs', async () => {
     const { json: decision } = await world.request('POST', '/v1/edge/decision', {
       key: here.runner.secret,
       body: { model: 'gpt-4o', estimated_cost_usd: '0.5' },
@@ -87,7 +87,7 @@ describe('a rule that blocks', () => {
     expect((await here.run()).status).toBe(403);
   });
 
-  test('is checked after rate limits and before every other limit', async () => {
+  test('a rule that blocks is checked after rate limits and before every other limit', async () => {
     await here.call('PUT', '/spend-cap', { cap_usd: '0' });
     await here.rule({ effect: 'block', models: ['bad'] });
     expect((await here.run({ model: 'bad' })).json.error.code).toBe('policy_blocked');
@@ -167,7 +167,7 @@ describe('an expression', () => {
     return status === 403;
   };
 
-  test('can read every field of a run', async () => {
+  test('an expression can read every field of a run', async () => {
     await blocksIf(
       [
         'model == "m"',
@@ -240,7 +240,7 @@ describe('an expression', () => {
     expect(await isBlocked({})).toBe(true);
   });
 
-  test('that fails at run time is 500 with the id of its rule, and nothing is admitted or held', async () => {
+  test('an expression that fails at run time is 500 with the id of its rule, and nothing is admitted or held', async () => {
     await here.call('PUT', '/spend-cap', { cap_usd: '1' });
     const rule_id = await here.rule({ effect: 'allow', expression: 'tags.team == "x"' });
     const failed = [500, 'policy_expression_error', { rule_id }];

@@ -20,7 +20,7 @@ const run = (body: object) => world.request('POST', '/v1/runs', { key: org.owner
 const listed = async (query = '') => (await send('GET', `/refusals${query}`)).json.data;
 
 describe('a denied request', () => {
-  test('is listed with its cause, the latest first, and counted with equal denials', async () => {
+  test('a denied request is listed with its cause, the latest first, and counted with equal denials', async () => {
     await send('PUT', '/spend-cap', { cap_usd: '1' });
     const body = { model: 'large', cost_usd: '2', workflow: 'triage', customer_id: 'acme', action: 'chat' };
     for (let i = 0; i < 3; i += 1) {
@@ -40,7 +40,7 @@ describe('a denied request', () => {
     });
   });
 
-  test('is also listed for the edge, and for bulk requests with the denied run', async () => {
+  test('a denied request is also listed for the edge, and for bulk requests with the denied run', async () => {
     await send('PUT', '/spend-cap', { cap_usd: '1' });
     const key = org.ownerKey;
     const decision = { model: 'm', estimated_cost_usd: '2' };
@@ -57,7 +57,7 @@ describe('a denied request', () => {
     ]);
   });
 
-  test('is stored without content', async () => {
+  test('a denied request is stored without content', async () => {
     await send('PATCH', '/safety-detectors/email', { enabled: true, action: 'block' });
     expect((await run({ model: 'm', cost_usd: '0', content: 'ask jo@example.com' })).status).toBe(403);
     await write();
@@ -67,7 +67,7 @@ describe('a denied request', () => {
     expect(JSON.stringify(await listed())).not.toContain('example.com');
   });
 
-  test('can be filtered by its fields', async () => {
+  test('a denied request can be filtered by its fields', async () => {
     await send('PUT', '/spend-cap', { cap_usd: '0' });
     for (const model of ['a', 'b']) {
       await run({ model, cost_usd: '1' });
@@ -89,7 +89,7 @@ describe('a denied request can be found', () => {
     (answer.headers as Record<string, string>)['x-svc-trace-id'];
   const idsOf = async (query: string) => (await listed(query)).map(({ id }: { id: string }) => id);
 
-  test('by the trace id of each of the requests that were counted together', async () => {
+  test('a denied request can be found by the trace id of each of the requests that were counted together', async () => {
     await send('PUT', '/spend-cap', { cap_usd: '0' });
     const key = org.ownerKey;
     const traces = [
@@ -128,7 +128,7 @@ describe('a denied request can be found', () => {
     expect(new Set(trace_ids).size).toBe(100);
   });
 
-  test('by key, limit and time range', async () => {
+  test('a denied request can be found by key, limit and time range', async () => {
     const { id: limit_id } = (
       await send('POST', '/budgets', { name: 'All', scope_kind: 'org', period: 'day', limit_usd: '0' })
     ).json;
@@ -154,7 +154,7 @@ describe('a denied request can be found', () => {
     ]);
   });
 
-  test('by its id, only in its own org', async () => {
+  test('a denied request can be found by its id, only in its own org', async () => {
     await send('PUT', '/spend-cap', { cap_usd: '0' });
     await run({ model: 'm', cost_usd: '1' });
     await write();
@@ -176,7 +176,7 @@ describe('the cause of a denied request', () => {
     return (await get(`/refusals/${id}`)).json;
   }
 
-  test('is the limit with its name and owner, also after it was deleted', async () => {
+  test('the cause of a denied request is the limit with its name and owner, also after it was deleted', async () => {
     const owner = 'finance@example.com';
     const budget = {
       name: 'Triage',
@@ -198,7 +198,7 @@ describe('the cause of a denied request', () => {
     expect((await latestAsMember()).cause).toMatchObject({ name: 'Triage', deleted: true });
   });
 
-  test('is the spend cap, the quota, the rule or the detector', async () => {
+  test('the cause of a denied request is the spend cap, the quota, the rule or the detector', async () => {
     const { id: capId } = (await send('PUT', '/spend-cap', { cap_usd: '1', owner: '#ops' })).json;
     await run({ model: 'm', cost_usd: '2' });
     expect((await latestAsMember()).cause).toMatchObject({ kind: 'spend_cap', id: capId, owner: '#ops' });
@@ -237,7 +237,7 @@ describe('the cause of a denied request', () => {
     });
   });
 
-  test('of an entry from before an upgrade is found in its details', async () => {
+  test('the cause of a denied request of an entry from before an upgrade is found in its details', async () => {
     const budget = { name: 'Old', scope_kind: 'org', period: 'month', limit_usd: '1' };
     const { id } = (await send('POST', '/budgets', budget)).json;
     await world.db.query(

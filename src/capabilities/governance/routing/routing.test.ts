@@ -123,7 +123,7 @@ describe('a decision', () => {
     });
   });
 
-  test('has no cost of a model that is charged by units alone', async () => {
+  test('a routing decision has no cost of a model that is charged by units alone', async () => {
     await world.request('PUT', '/v1/admin/models/by-page', {
       key: world.operatorKey,
       body: { input_usd_per_million: '0', units: { page: '0.01' } },
@@ -160,7 +160,7 @@ describe('a decision', () => {
     expect(reasonsIn(answer)).toEqual({ large: 'not_best' });
   });
 
-  test('is a conflict without a routing policy or if no candidate has a price', async () => {
+  test('a routing decision is a conflict without a routing policy or if no candidate has a price', async () => {
     expect(errorOf(await decide())).toEqual([409, 'conflict', {}]);
     await put({ candidates: ['nowhere', 'nothing-*'] });
     expect(errorOf(await decide())).toEqual([409, 'conflict', {}]);
@@ -210,7 +210,7 @@ describe('a decision', () => {
 });
 
 describe('the minimum eval score', () => {
-  test('that no candidate meets is 503 with empty details', async () => {
+  test('the minimum eval score that no candidate meets is 503 with empty details', async () => {
     await put();
     await evaluate('small', 0.799999);
     const answer = await decide();
@@ -271,7 +271,7 @@ describe('policies', () => {
     });
   });
 
-  test('that reject all candidates return their own error code with all details', async () => {
+  test('policies that reject all candidates return their own error code with all details', async () => {
     await allGood();
     const ruleId = await here.rule({ effect: 'block', expression: 'provider == "acme" && team == "a"' });
     const answer = await decide({ team: 'a' });
@@ -283,7 +283,7 @@ describe('policies', () => {
     expect(await chosen({ team: 'b' })).toBe('small');
   });
 
-  test('that fail deny the decision', async () => {
+  test('policies that fail deny the routing decision', async () => {
     await allGood();
     const ruleId = await here.rule({ effect: 'block', expression: '1 / (input_tokens - 1000) == 0' });
     expect(errorOf(await decide())).toEqual([500, 'policy_expression_error', { rule_id: ruleId }]);
@@ -321,7 +321,7 @@ describe('residency', () => {
       body: { home_region: 'eu', mode },
     });
 
-  test('that is strict leaves only models known to be served in the home region', async () => {
+  test('strict residency leaves only models known to be served in the home region', async () => {
     await allGood({ objective: 'quality' });
     expect((await reside('forward')).status).toBe(200);
     expect(await chosen()).toBe('large');
@@ -333,7 +333,7 @@ describe('residency', () => {
     expect(errorOf(await decide())).toEqual([403, 'residency_violation', {}]);
   });
 
-  test('of the request filters further', async () => {
+  test('residency of the request filters further', async () => {
     await allGood({ objective: 'quality' });
     expect(await chosen({ region: 'eu' })).toBe('small');
     expect(await chosen({ region: 'mars' })).toBe('residency_violation');
@@ -356,7 +356,7 @@ describe('limits', () => {
     expect((await here.call('GET', '/holds')).json.data).toEqual([]);
   });
 
-  test('that reject all candidates return the error code for the preferred model', async () => {
+  test('limits that reject all candidates return the error code for the preferred model', async () => {
     await allGood();
     const { json: made } = await budget('0.001');
     const { status, json } = await decide();
@@ -370,7 +370,7 @@ describe('limits', () => {
     });
   });
 
-  test('are checked before the minimum eval score', async () => {
+  test('the limits of a routing decision are checked before the minimum eval score', async () => {
     await put();
     await evaluate('large', 0.99);
     await budget('0.03');
@@ -379,7 +379,7 @@ describe('limits', () => {
     expect(await chosen()).toBe('budget_exceeded');
   });
 
-  test('include every limit that applies to a run', async () => {
+  test('the limits of a routing decision include every limit that applies to a run', async () => {
     await allGood();
     await here.call('POST', '/credit-packs', { customer_id: 'c', amount_usd: '0.001' });
     expect(await chosen({ customer_id: 'c' })).toBe('credits_exhausted');
@@ -395,7 +395,7 @@ describe('limits', () => {
 });
 
 describe('a hold', () => {
-  test('is taken with the decision, and settled by the run', async () => {
+  test('the hold of a routing decision is taken with the decision, and settled by the run', async () => {
     await allGood();
     const { status, json } = await decide({ hold: true, workflow: 'w', expires_in_seconds: 60 });
     expect(status).toBe(200);
@@ -415,7 +415,7 @@ describe('a hold', () => {
     expect(reconciliation.drift_usd).toBe('0');
   });
 
-  test('with an Idempotency-Key is taken once, and replayed even if the input has changed', async () => {
+  test('the hold of a routing decision with an Idempotency-Key is taken once, and replayed even if the input has changed', async () => {
     await allGood();
     const headers = { 'idempotency-key': 'once' };
     const [first, second] = await Promise.all([
@@ -454,7 +454,7 @@ describe('a hold', () => {
     expect((await here.call('GET', '/holds')).json.data).toHaveLength(9);
   });
 
-  test('that a rate limit denies falls back to the next model; if none remains it is 429', async () => {
+  test('the hold of a routing decision that a rate limit denies falls back to the next model; if none remains it is 429', async () => {
     await allGood({ candidates: ['small', 'medium'] });
     await world.request('PUT', `/v1/admin/orgs/${here.org.id}/rate-limits`, {
       key: world.operatorKey,
@@ -483,7 +483,7 @@ describe('a hold', () => {
 });
 
 describe('eval results', () => {
-  test('can be recorded, read, listed and deleted, each with an event and an audit entry', async () => {
+  test('eval results can be recorded, read, listed and deleted, each with an event and an audit entry', async () => {
     const { status, json } = await evaluate('small', 0.1234567, { source: 'nightly', ran_at: daysAgo(2) });
     expect([status, json]).toEqual([
       201,
@@ -513,7 +513,7 @@ describe('eval results', () => {
     ]);
   });
 
-  test('are listed with filters, sorting and pages', async () => {
+  test('eval results are listed with filters, sorting and pages', async () => {
     for (const [model, score, days, suite] of [
       ['a', 0.5, 1, 'x'],
       ['a', 0.9, 2, 'x'],
@@ -535,7 +535,7 @@ describe('eval results', () => {
     expect((await here.call('GET', '/evals?sort=model')).status).toBe(422);
   });
 
-  test('are limited to the newest hundred per suite and model', async () => {
+  test('eval results are limited to the newest hundred per suite and model', async () => {
     for (let i = 0; i < 103; i += 1) {
       await evaluate('small', 0.5, { ran_at: daysAgo(200 - i) });
     }
@@ -544,7 +544,7 @@ describe('eval results', () => {
     expect(json.data.at(-1).ran_at).toBe(daysAgo(197));
   });
 
-  test('must be between 0 and 1, with samples, and not in the future', async () => {
+  test('eval results must be between 0 and 1, with samples, and not in the future', async () => {
     for (const body of [
       { score: 1.01 },
       { score: -0.1 },
@@ -563,7 +563,7 @@ describe('eval results', () => {
 });
 
 describe('the routing policy', () => {
-  test('can be set, read and deleted, each with an event and an audit entry', async () => {
+  test('the routing policy can be set, read and deleted, each with an event and an audit entry', async () => {
     expect((await here.call('GET', '/routing-policy')).status).toBe(404);
     const { status, json } = await put({ candidates: ['gpt-*', 'gpt-*', 'small'], weights: { cost: 2 } });
     const now = world.clock.now().toISOString();

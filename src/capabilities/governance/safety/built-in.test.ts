@@ -62,7 +62,7 @@ describe.each(builtIns.map(({ id, find }) => [id, find] as const))('%s', (id, fi
   });
 });
 
-test('check digits', () => {
+test('a built-in detector finds no number with wrong check digits', () => {
   expect(passesLuhn('4242424242424242')).toBe(true);
   expect(passesLuhn('4242424242424241')).toBe(false);
   expect(remainderOf97('GB82WEST12345698765432')).toBe(1);

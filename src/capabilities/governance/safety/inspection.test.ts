@@ -39,7 +39,7 @@ async function turnsOfOthers(find: Finder, content: string, msPerPiece: number) 
 describe('a long content', () => {
   const megabyte = '4 '.repeat(500_000);
 
-  test('is inspected in steps, and yields to the event loop after each step of five milliseconds', async () => {
+  test('a long content is inspected in steps, and yields to the event loop after each step of five milliseconds', async () => {
     const { pieces, turns } = await turnsOfOthers(findCreditCards, megabyte, 5);
     expect(pieces).toBeGreaterThanOrEqual(Math.floor(megabyte.length / 16_384));
     expect(turns).toBe(pieces);

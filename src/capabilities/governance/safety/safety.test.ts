@@ -39,7 +39,7 @@ const words = { name: 'projects', kind: 'words', words: ['Project Heron'], actio
 const regex = { name: 'tickets', kind: 'regex', pattern: 'SEC-[0-9]{4}', action: 'flag' };
 
 describe('built-in detectors', () => {
-  test('are listed as disabled, and can be changed but not deleted or renamed', async () => {
+  test('built-in detectors are listed as disabled, and can be changed but not deleted or renamed', async () => {
     const { json } = await call('GET', '');
     expect(json.data.map(({ id }: { id: string }) => id)).toEqual(builtIns.map(({ id }) => id).sort());
     for (const one of json.data) {
@@ -62,7 +62,7 @@ describe('built-in detectors', () => {
 });
 
 describe('custom detectors', () => {
-  test('can be created, read, listed, changed and deleted; every change is audited', async () => {
+  test('custom detectors can be created, read, listed, changed and deleted; every change is audited', async () => {
     const made = await create({ ...words, threshold: 2 });
     expect(made.status).toBe(201);
     expect(made.json).toMatchObject({ ...words, threshold: 2, enabled: true, pattern: null });
@@ -84,7 +84,7 @@ describe('custom detectors', () => {
     ]);
   });
 
-  test('are listed in pages by name', async () => {
+  test('custom detectors are listed in pages by name', async () => {
     await create({ ...words, name: 'aaa' });
     await create({ ...words, name: 'zzz' });
     const names: string[] = [];
@@ -127,13 +127,13 @@ describe('custom detectors', () => {
     expect(json.error.details.fields[0].message).toMatch(new RegExp(`^At position ${position}: `));
   });
 
-  test('have unique names that differ from those of built-in detectors', async () => {
+  test('custom detectors have unique names that differ from those of built-in detectors', async () => {
     expect((await create(words)).status).toBe(201);
     expect((await create(words)).json.error.code).toBe('conflict');
     expect((await create({ ...words, name: 'email' })).json.error.code).toBe('conflict');
   });
 
-  test('are limited in number', async () => {
+  test('custom detectors are limited in number', async () => {
     for (let i = 0; i < 20; i += 1) {
       expect((await create({ ...regex, name: `regex ${i}` })).status).toBe(201);
     }
@@ -141,7 +141,7 @@ describe('custom detectors', () => {
     expect((await create(words)).status).toBe(201);
   });
 
-  test('of another org are not found, and do not check its runs', async () => {
+  test('custom detectors of another org are not found, and do not check its runs', async () => {
     const { json } = await create(words);
     const other = await world.createOrg();
     const path = `/v1/orgs/${other.id}/safety-detectors/${json.id}`;
@@ -175,7 +175,7 @@ describe('a detector that blocks', () => {
     expect(holds.json.data).toEqual([]);
   });
 
-  test('is checked before the limits, and rate limits are given back', async () => {
+  test('a detector that blocks is checked before the limits, and rate limits are given back', async () => {
     await enable('credit_card', 'block');
     await world.request('PUT', `/v1/orgs/${org.id}/spend-cap`, { key: org.ownerKey, body: { cap_usd: '0' } });
     expect((await run(card)).json.error.code).toBe('content_safety_blocked');
@@ -228,7 +228,7 @@ describe('a detector that blocks', () => {
     ]);
   });
 
-  test('applies from the next run on, and no longer after it is disabled', async () => {
+  test('a detector that blocks applies from the next run on, and no longer after it is disabled', async () => {
     await enable('email', 'block');
     expect((await run('write to ann@example.com')).status).toBe(403);
     await call('PATCH', '/email', { enabled: false });
