@@ -11,7 +11,7 @@ describe('a value in a template', () => {
     ['" onmouseover="x', '&quot; onmouseover=&quot;x'],
     ["' onmouseover='x", '&#39; onmouseover=&#39;x'],
     ['&amp;', '&amp;amp;'],
-  ])('is escaped: %s', (text, escaped) => {
+  ])('a value in a template is escaped: %s', (text, escaped) => {
     expect(render(html`<p title="${text}">${text}</p>`)).toBe(`<p title="${escaped}">${escaped}</p>`);
   });
 
@@ -23,7 +23,7 @@ describe('a value in a template', () => {
     );
   });
 
-  test('is kept as markup if a template made it, also in lists', () => {
+  test('a value in a template is kept as markup if a template made it, also in lists', () => {
     const items = ['a', '<b>'].map((item) => html`<li>${item}</li>`);
     expect(render(html`<ul>${items}</ul>`)).toBe('<ul><li>a</li><li>&lt;b&gt;</li></ul>');
   });
@@ -32,7 +32,7 @@ describe('a value in a template', () => {
     expect(render(html`${null}${undefined}${false}${true}${0}${''}${[]}`)).toBe('0');
   });
 
-  test('is escaped if it is a parsed object that looks like markup', () => {
+  test('a value in a template is escaped if it is a parsed object that looks like markup', () => {
     const pretender = JSON.parse('{"text": "<script>", "html": "<script>", "Symbol(html)": "<script>"}');
     expect(() => render(html`${pretender}`)).toThrow();
   });

@@ -31,7 +31,7 @@ describe('a range', () => {
     expect(at(query)).toMatchObject({ api: { from, to }, label });
   });
 
-  test('is the same on the page that its parameters lead to', () => {
+  test('a range is the same on the page that its parameters lead to', () => {
     for (const query of ['range=7d', 'range=last_month', 'from=2026-10-03&to=2026-10-09']) {
       const period = at(query);
       expect(at(new URLSearchParams(period.query).toString()).api).toEqual(period.api);
@@ -50,7 +50,7 @@ describe('a range', () => {
     },
   );
 
-  test('without a known name is passed on too', () => {
+  test('a range without a known name is passed on too', () => {
     expect(at('range=90d')).toMatchObject({ api: { range: '90d' }, label: 'Invalid range' });
   });
 
@@ -62,7 +62,7 @@ describe('a range', () => {
     expect(bar).toMatch(/aria-current="page">7 days/);
   });
 
-  test('of several days with hours has both dates', () => {
+  test('a range of several days with hours has both dates', () => {
     const label = rangeLabel(Date.UTC(2026, 10, 6, 10), Date.UTC(2026, 10, 7, 11, 30), 'UTC');
     expect(label).toBe('6 Nov 2026, 10:00 – 7 Nov 2026, 11:30');
   });

@@ -8,7 +8,7 @@ const runsOf = (seed: number, runs = 6_000): DemoRun[] => [...history({ seed, no
 describe('the history of the demo', () => {
   const runs = runsOf(7);
 
-  test('has as many runs as asked for, oldest first, each once, none from the future', () => {
+  test('the history of the demo has as many runs as asked for, oldest first, each once, none from the future', () => {
     expect(runs).toHaveLength(6_000);
     expect(new Set(runs.map(({ external_id }) => external_id)).size).toBe(6_000);
     const times = runs.map(({ started_at }) => Date.parse(started_at));
@@ -17,12 +17,12 @@ describe('the history of the demo', () => {
     expect(runs.every(({ finished_at }) => Date.parse(finished_at) <= now.getTime())).toBe(true);
   });
 
-  test('is the same for the same seed, and another for another', () => {
+  test('the history of the demo is the same for the same seed, and another for another', () => {
     expect(runsOf(7)).toEqual(runs);
     expect(runsOf(8)).not.toEqual(runs);
   });
 
-  test('is busier on working days, and grows', () => {
+  test('the history of the demo is busier on working days, and grows', () => {
     const perDay = (isMeant: (day: number) => boolean) =>
       runs.filter(({ started_at }) => isMeant(new Date(started_at).getUTCDay())).length;
     expect(perDay((day) => day % 6 !== 0) / 5).toBeGreaterThan((2 * perDay((day) => day % 6 === 0)) / 2);

@@ -155,7 +155,7 @@ describe('denial details', () => {
   const spent = { settled: usd('7.5'), held: usd('2') };
   const amounts = amountsOf('1', 50n, 1n);
 
-  test('of a spend cap, with and without `pre_flight`', () => {
+  test('denial details of a spend cap, with and without `pre_flight`', () => {
     const details = {
       cap_usd: '10',
       spent_usd: '9.5',
@@ -185,7 +185,7 @@ describe('denial details', () => {
     ['department', { department: 'd' }],
     ['workflow', { workflow: 'w' }],
     ['deployment', { deployment: 'x' }],
-  ] as const)('by a budget of the %s', (scopeKind, match) => {
+  ] as const)('a denial by a budget of the %s has all details', (scopeKind, match) => {
     const budget = limitOf({
       id: 'bud_1',
       kind: 'budget',
@@ -209,7 +209,7 @@ describe('denial details', () => {
     });
   });
 
-  test('of a customer limit', () => {
+  test('denial details of a customer limit', () => {
     const limit = limitOf({
       id: 'clm_1',
       kind: 'customer',
@@ -225,7 +225,7 @@ describe('denial details', () => {
     });
   });
 
-  test('of a plan', () => {
+  test('denial details of a plan', () => {
     const runs = limitOf({ id: 'plm_1', kind: 'plan_runs', unit: 'requests', capacity: 9n });
     expect(denialOf(new Desk([runs], { plm_1: { settled: 7n, held: 2n } }).ask())).toEqual({
       code: 'plan_limit_exceeded',
@@ -238,7 +238,7 @@ describe('denial details', () => {
     });
   });
 
-  test('of a prepaid balance', () => {
+  test('denial details of a prepaid balance', () => {
     const prepaid = limitOf({
       id: 'ppd_1',
       kind: 'prepaid',
@@ -262,7 +262,7 @@ describe('denial details', () => {
     ['tokens', 60n, 60],
     ['requests', 0n, 0],
     ['usd', usd('9.75'), '9.75'],
-  ] as const)('by a quota of %s', (unit, capacity, limit) => {
+  ] as const)('a denial by a quota of %s has all details', (unit, capacity, limit) => {
     const quota = limitOf({
       id: 'rlp_1',
       kind: 'quota',
@@ -295,7 +295,7 @@ describe('denial details', () => {
     });
   const scope = scopeOf({ chain_id: 'ch' });
 
-  test('of the cost and tokens of a chain', () => {
+  test('denial details of the cost and tokens of a chain', () => {
     const cost = new Desk([chain('chain_cost', usd('10'))], { chain_cost: spent });
     expect(denialOf(cost.ask({ scope }))).toEqual({
       code: 'chain_budget_exceeded',
@@ -308,7 +308,7 @@ describe('denial details', () => {
     });
   });
 
-  test('of the depth of a chain, which may reach the limit exactly', () => {
+  test('denial details of the depth of a chain, which may reach the limit exactly', () => {
     const desk = new Desk([chain('chain_depth', 3n)]);
     expect(desk.ask({ scope, depth: 3 }).kind).toBe('allowed');
     expect(desk.ask({ scope, depth: null }).kind).toBe('allowed');
@@ -319,7 +319,7 @@ describe('denial details', () => {
     });
   });
 
-  test('of credits', () => {
+  test('denial details of credits', () => {
     const pack = (id: string, capacity: bigint, fields: Partial<Limit> = {}) =>
       limitOf({
         id,
@@ -350,7 +350,7 @@ describe('denial details', () => {
     expect(desk.ask({ scope: scopeOf({ customer_id: 'd' }) })).toMatchObject({ kind: 'allowed', packs: [] });
   });
 
-  test('of live packs that are empty; expired packs are ignored', () => {
+  test('denial details of live packs that are empty; expired packs are ignored', () => {
     const empty = limitOf({
       id: 'crp_1',
       kind: 'credits',

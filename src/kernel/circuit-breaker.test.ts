@@ -45,7 +45,7 @@ test('forgets a failure after a window of successes', () => {
   expect(after('.')).toBeUndefined();
 });
 
-test('is half-open after the wait, for one trial per interval', () => {
+test('a circuit breaker is half-open after the wait, for one trial per interval', () => {
   const open = after('xxx') as BreakerState;
   expect(phaseOf(open, 999)).toBe('open');
   expect(tryHalfOpen(open, rules, 999)).toBeUndefined();

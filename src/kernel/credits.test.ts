@@ -9,13 +9,13 @@ const left = (id: string, amount: bigint): Pack => ({ limit: pack(id), key: `${i
 const take = (id: string, amount: bigint) => ({ key: `${id}@0`, amount });
 
 describe('a pack', () => {
-  test('is live before its expiry and not at it', () => {
+  test('a credit pack is live before its expiry and not at it', () => {
     expect(isLive(pack('p', { expiresAtMs: 1_000 }), 999)).toBe(true);
     expect(isLive(pack('p', { expiresAtMs: 1_000 }), 1_000)).toBe(false);
     expect(isLive(pack('p'), Number.MAX_SAFE_INTEGER)).toBe(true);
   });
 
-  test('burns in the order of expiry, then creation, then id', () => {
+  test('credit packs burn in the order of expiry, then creation, then id', () => {
     const inOrder = [
       pack('z', { expiresAtMs: 100, createdAtMs: 9 }),
       pack('y', { expiresAtMs: 200, createdAtMs: 1 }),
@@ -49,7 +49,7 @@ describe('burning', () => {
     expect(burn([], 4n)).toEqual({ debits: [], rest: 4n });
   });
 
-  test('takes nothing for an amount of zero', () => {
+  test('burning takes nothing from packs for an amount of zero', () => {
     expect(burn([left('a', 3n)], 0n)).toEqual({ debits: [], rest: 0n });
   });
 });

@@ -100,7 +100,7 @@ const usedLimits = fc
   .chain((all) => fc.shuffledSubarray([...all]));
 
 describe('a fitted charge', () => {
-  test('is admitted, and one unit more is not, unless all units were admitted', () => {
+  test('a fitted charge is admitted, and one unit more is not, unless all units were admitted', () => {
     const seen = { all: 0, part: 0, none: 0 };
     forAll(
       fc.property(
@@ -134,7 +134,7 @@ describe('a fitted charge', () => {
     expect(Math.min(seen.all, seen.part, seen.none)).toBeGreaterThan(20);
   });
 
-  test('of 64,000 output tokens under a cap of 1.50 dollars gets those that the cap pays', () => {
+  test('a fitted charge of 64,000 output tokens under a cap of 1.50 dollars gets those that the cap pays', () => {
     const state = stateOf([
       { limit: limitOf({ id: 'cap', kind: 'spend_cap', capacity: usd('1.5') }), settled: 0n, held: 0n },
     ]);
@@ -143,7 +143,7 @@ describe('a fitted charge', () => {
     expect(fitted).toMatchObject({ kind: 'allowed', amounts: { tokens: 60_879n } });
   });
 
-  test('is not reduced by a limit that only alerts', () => {
+  test('a fitted charge is not reduced by a limit that only alerts', () => {
     const limit = limitOf({ id: 'bud', kind: 'budget', capacity: 1n, enforcement: 'alert' });
     const fitted = stateOf([{ limit, settled: 5n, held: 0n }]).upTo(fitOf(ratesOf(usd('1')), 0n, 1n, 500n));
     expect(fitted).toMatchObject({ kind: 'allowed', amounts: { tokens: 500n } });

@@ -52,7 +52,7 @@ function stateOf(limits: readonly Limit[], dollars: string, later: readonly Limi
 }
 
 describe('an increase', () => {
-  test('may reach a limit and not exceed it, and a denied one reserves nothing', () => {
+  test('an increase may reach a limit and not exceed it, and a denied one reserves nothing', () => {
     const { counters, reservation, increase, held } = stateOf([cap, tokens], '4');
     expect(increase(reservation, '6.000000001')).toMatchObject({
       kind: 'denied',
@@ -90,7 +90,7 @@ describe('an increase', () => {
     expect([held('cap'), held('bud')]).toEqual([0n, 0n]);
   });
 
-  test('burns further credit packs, and is denied if they do not cover the whole amount', () => {
+  test('an increase burns further credit packs, and is denied if they do not cover the whole amount', () => {
     const { counters, reservation, increase, held } = stateOf([cap], '1', [
       pack('crp1', '2'),
       pack('crp2', '3'),
@@ -115,7 +115,7 @@ describe('an increase', () => {
     expect([held('cap'), held('crp1'), held('crp2')]).toEqual([usd('3'), 0n, usd('2')]);
   });
 
-  test('of a reservation whose limit has ended counts in its counter, if that exists, and is not checked', () => {
+  test('an increase of a reservation whose limit has ended counts in its counter, if that exists, and is not checked', () => {
     const { counters, reservation, increase, held } = stateOf([cap, tokens], '4');
     const ended: Reservation = {
       ...reservation,

@@ -15,7 +15,7 @@ const idsFor = (all: readonly Limit[], scope = scopeOf()) =>
 const one = (id: string, kind: LimitKind, match: Match = {}) => limitOf({ id, kind, match, capacity: 1n });
 
 describe('the limits that apply to a charge', () => {
-  test('are those whose match fields all equal the scope', () => {
+  test('the limits that apply to a charge are those whose match fields all equal the scope', () => {
     const all = [
       one('org', 'budget'),
       one('sales', 'budget', { department: 'sales' }),
@@ -31,7 +31,7 @@ describe('the limits that apply to a charge', () => {
     expect(idsFor(all, scopeOf({ model: null }))).toEqual(['key', 'org']);
   });
 
-  test('are found by team, provider, member and tags', () => {
+  test('the limits that apply to a charge are found by team, provider, member and tags', () => {
     const all = [
       one('team', 'budget', { team: 't' }),
       one('provider', 'budget', { provider: 'p' }),
@@ -48,11 +48,11 @@ describe('the limits that apply to a charge', () => {
     expect(idsFor(all, scopeOf({ team: 'u', provider: 'q', member_id: 'mem_2', tags: null }))).toEqual([]);
   });
 
-  test('are empty if the org has no limits', () => {
+  test('the limits that apply to a charge are empty if the org has no limits', () => {
     expect(idsFor([])).toEqual([]);
   });
 
-  test('are in the order in which denials are reported, independent of the order of rows', () => {
+  test('the limits that apply to a charge are in the order in which denials are reported, independent of the order of rows', () => {
     const all = [
       one('z-rate', 'rate'),
       one('y-plan-runs', 'plan_runs'),
@@ -82,7 +82,7 @@ describe('the limits that apply to a charge', () => {
     expect(idsFor([...all].reverse(), scope)).toEqual(expected);
   });
 
-  test('are ordered by id, and so by age, within the same rank', () => {
+  test('the limits that apply to a charge are ordered by id, and so by age, within the same rank', () => {
     expect(idsFor([one('b', 'budget'), one('c', 'budget'), one('a', 'budget')])).toEqual(['a', 'b', 'c']);
   });
 
@@ -112,7 +112,7 @@ describe('the limits that apply to a charge', () => {
     expect(idsFor([one('reads', 'rate', { route_class: 'read' })])).toEqual([]);
   });
 
-  test('are found without scanning 10,000 limits of other customers', () => {
+  test('the limits that apply to a charge are found without scanning 10,000 limits of other customers', () => {
     let looks = 0;
     const watched = (limit: Limit): Limit => ({
       ...limit,
@@ -143,7 +143,7 @@ describe('a counter', () => {
   const keyOf = (limit: Limit, scope = scopeOf(), timezone = 'UTC') =>
     counterKey(limit, windowOf(limit, timezone, atMs), scope);
 
-  test('has a key of its limit and the start of its window', () => {
+  test('a counter has a key of its limit and the start of its window', () => {
     expect(keyOf(one('bud', 'budget'))).toBe(`bud@${Date.parse('2026-11-15T00:00:00Z')}`);
     expect(keyOf({ ...one('bud', 'budget'), span: { kind: 'fixed', seconds: 60 } })).toBe(`bud@${atMs}`);
     expect(keyOf({ ...one('crp', 'credits', { customer_id: 'c' }), span: { kind: 'lifetime' } })).toBe(
@@ -162,7 +162,7 @@ describe('a counter', () => {
     expect(keyOf(own, scopeOf(), 'Asia/Tokyo')).toBe(`bud@${day + 5 * 3_600_000}`);
   });
 
-  test('is separate for each customer and chain under a wildcard limit', () => {
+  test('a counter is separate for each customer and chain under a wildcard limit', () => {
     const start = Date.parse('2026-11-15T00:00:00Z');
     const customer = one('clm', 'customer', { customer_id: WILDCARD });
     expect(keyOf(customer, scopeOf({ customer_id: 'a' }))).toBe(`clm@${start}:a`);

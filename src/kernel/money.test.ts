@@ -101,7 +101,7 @@ describe('an amount of money', () => {
     expect(formatUsd(nanos)).toBe(text);
   });
 
-  test('survives formatting and parsing exactly, with the shortest text', () => {
+  test('an amount of money survives formatting and parsing exactly, with the shortest text', () => {
     forAll(
       fc.property(fc.bigInt({ min: -maxNanos, max: maxNanos }), (nanos) => {
         const text = formatUsd(nanos);

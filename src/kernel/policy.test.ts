@@ -59,7 +59,7 @@ const rule = (id: string, more: Partial<Rule<number>> = {}): Rule<number> => ({
 const subject = { model: 'm', action: '' };
 
 describe('the verdict', () => {
-  test('is that of the first matching rule, and allow if none matches', () => {
+  test('the verdict of the rules is that of the first matching rule, and allow if none matches', () => {
     const rules = inOrder<number, Rule<number>>([
       rule('c', { priority: 5n }),
       rule('b', { priority: 1n, effect: 'allow', condition: (facts) => facts > 3 }),
@@ -71,7 +71,7 @@ describe('the verdict', () => {
     expect(verdictOf([], subject, () => 3)).toEqual({ kind: 'allow', rule: null });
   });
 
-  test('is an error if and only if a condition that is evaluated fails', () => {
+  test('the verdict of the rules is an error if and only if a condition that is evaluated fails', () => {
     const failing = rule('f', { effect: 'allow', condition: () => ({ fault: 'why' }) });
     expect(verdictOf([failing, rule('b')], subject, () => 0)).toEqual({
       kind: 'error',

@@ -90,7 +90,7 @@ describe('the cost of a run', () => {
     expect(costOf(rates, none)).toBe(5_000_000n);
   });
 
-  test('is zero for units that the model has no rate for', () => {
+  test('the cost of a run is zero for units that the model has no rate for', () => {
     expect(costOf(nothing, { ...none, outputTokens: 5n, images: 3n })).toBe(0n);
   });
 
@@ -98,7 +98,7 @@ describe('the cost of a run', () => {
     expect(costOf(sonnet, { ...none, inputTokens: 1n, cachedInputTokens: 1_000n })).toBe(300_000n);
   });
 
-  test('is rounded up once', () => {
+  test('the cost of a run is rounded up once', () => {
     const rates = { ...nothing, inputNanosPerMillion: 1n, outputNanosPerMillion: 1n };
     expect(costOf(rates, { ...none, inputTokens: 1n })).toBe(1n);
     expect(costOf(rates, { ...none, inputTokens: 1n, outputTokens: 1n })).toBe(1n);
@@ -106,7 +106,7 @@ describe('the cost of a run', () => {
     expect(costOf(rates, { ...none, inputTokens: 1_000_001n })).toBe(2n);
   });
 
-  test('is exact beyond the precision of a float', () => {
+  test('the price in force with a discount charges exactly the rates shown, to the nanodollar', () => {
     const rates = { ...nothing, inputNanosPerMillion: 1_000_000n };
     expect(costOf(rates, { ...none, inputTokens: 9_007_199_254_740_993n })).toBe(9_007_199_254_740_993n);
   });
@@ -136,20 +136,20 @@ describe('the worst case', () => {
 });
 
 describe('the affordable output tokens', () => {
-  test('are the largest number that fits into the budget', () => {
+  test('the affordable output tokens are the largest number that fits into the budget', () => {
     const budget = worstCaseCost(sonnet, 1_000n, 100n);
     expect(affordableOutputTokens(sonnet, 1_000n, budget)).toBe(100n);
     expect(affordableOutputTokens(sonnet, 1_000n, budget - 1n)).toBe(99n);
   });
 
-  test('are zero if the budget covers only the input, or less', () => {
+  test('the affordable output tokens are zero if the budget covers only the input, or less', () => {
     const input = worstCaseCost(sonnet, 1_000n, 0n);
     expect(affordableOutputTokens(sonnet, 1_000n, input)).toBe(0n);
     expect(affordableOutputTokens(sonnet, 1_000n, input - 1n)).toBe(0n);
     expect(affordableOutputTokens({ ...sonnet, requestNanosEach: 1n }, 1_000n, input)).toBe(0n);
   });
 
-  test('are unlimited if output is free', () => {
+  test('the affordable output tokens are unlimited if output is free', () => {
     for (const outputNanosPerMillion of [0n, null]) {
       const rates = { ...sonnet, outputNanosPerMillion };
       expect(affordableOutputTokens(rates, 1_000n, worstCaseCost(rates, 1_000n, 0n))).toBe(maxTokens);
@@ -172,7 +172,7 @@ describe('a discount', () => {
     });
   });
 
-  test('of 0 % changes nothing, and of 100 % leaves zero', () => {
+  test('a discount of 0 % changes nothing, and of 100 % leaves zero', () => {
     expect(discounted(sonnet, 0n)).toEqual(sonnet);
     expect(costOf(discounted(sonnet, 10_000n), { ...none, inputTokens: 5n, outputTokens: 5n })).toBe(0n);
   });

@@ -61,13 +61,13 @@ const sonnet: Tariff = {
 };
 const flat: ServiceTerms = { tier: null, region: null };
 describe('the rates of a run', () => {
-  test('are the same object without modifiers', () => {
+  test('the rates of a run are the same object without modifiers', () => {
     const plain = { ...sonnet, modifiers: [] };
     expect(ratesFor(plain, { tier: 'batch', region: 'us' }, 300_000n)).toBe(plain.rates);
     expect(maximumRatesFor(plain, { tier: 'batch', region: 'us' }, 300_000n)).toBe(plain.rates);
   });
 
-  test('are the flat ones for tiers and regions without a modifier', () => {
+  test('the rates of a run are the flat ones for tiers and regions without a modifier', () => {
     const { cacheWrite1hNanosPerMillion: _, ...rates } = ratesFor(
       sonnet,
       { tier: 'default', region: 'eu' },
@@ -82,7 +82,7 @@ describe('the rates of a run', () => {
     expect(ratesFor(sonnet, flat, 200_001n).outputNanosPerMillion).toBe(22_500_000_000n);
   });
 
-  test('of one-hour cache writes follow the modifiers after them, and change no other rate', () => {
+  test('the rates of one-hour cache writes follow the modifiers after them, and change no other rate', () => {
     expect(ratesFor(sonnet, flat, 1n)).toMatchObject({
       cacheWriteNanosPerMillion: 3_750_000_000n,
       cacheWrite1hNanosPerMillion: 6n * usd,
@@ -94,13 +94,13 @@ describe('the rates of a run', () => {
     });
   });
 
-  test('are computed once for each tier, region and bracket', () => {
+  test('the rates of a run are computed once for each tier, region and bracket', () => {
     const one = ratesFor(sonnet, { tier: 'batch', region: null }, 5n);
     expect(ratesFor(sonnet, { tier: 'batch', region: 'unknown' }, 200_000n)).toBe(one);
     expect(ratesFor(sonnet, { tier: 'batch', region: 'us' }, 5n)).not.toBe(one);
   });
 
-  test('are rounded up to a nanodollar after each factor', () => {
+  test('the rates of a run are rounded up to a nanodollar after each factor', () => {
     const tiny: Tariff = {
       ...sonnet,
       rates: { ...sonnet.rates, inputNanosPerMillion: 3n },
@@ -111,14 +111,14 @@ describe('the rates of a run', () => {
 });
 
 describe('units', () => {
-  test('are charged each, and named if they have no price', () => {
+  test('units are charged each, and named if they have no price', () => {
     const counts = { web_search: 3, page: 2, second: 0 };
     expect(unitParts(sonnet, counts)).toEqual([{ code: 'u:web_search', quantity: 3n, nanos: 30_000_000n }]);
     expect(unpricedUnits(sonnet, counts)).toEqual(['page', 'second']);
     expect(unpricedUnits({ ...sonnet, hasFreeUnits: true }, counts)).toEqual([]);
   });
 
-  test('are all that a price charges if every rate is zero', () => {
+  test('units are all that a price charges if every rate is zero', () => {
     const free = Object.fromEntries(Object.keys(sonnet.rates).map((name) => [name, null]));
     const rates = { ...free, inputNanosPerMillion: 0n } as unknown as Rates;
     expect(isBilledByUnitsOnly({ ...sonnet, rates })).toBe(true);

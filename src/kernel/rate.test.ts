@@ -203,7 +203,7 @@ describe('a token bucket', () => {
     expect(units({ burst: 100n, limit: 100n })).toBe(3n);
   });
 
-  test('has its previous level after an amount is given back', () => {
+  test('a token bucket has its previous level after an amount is given back', () => {
     forAll(
       fc.property(rates, calls, (rate, made) => {
         for (const { call, taking, before } of play(tokenBucket, rate, made)) {
@@ -262,7 +262,7 @@ describe('a rolling window', () => {
     expect(most).toBeLessThanOrEqual(rollingParts + 2);
   });
 
-  test('is exact for simultaneous calls: nothing until the window has passed, then everything', () => {
+  test('a rolling window is exact for simultaneous calls: nothing until the window has passed, then everything', () => {
     const rate = { limit: 5n, windowSeconds: 60, burst: 0n, shares: 1 };
     const taking = rollingWindow.take(rate, undefined, 5n, 1_234);
     const state = taking.allowed ? taking.state : [];

@@ -71,7 +71,7 @@ describe('the ranking', () => {
     expect(rankingOf(requestFor([unknown, quick], { objective: 'latency' }))).toEqual(['quick', 'a']);
   });
 
-  test('with weights follows the weighted fractions of the worst value', () => {
+  test('the ranking with weights follows the weighted fractions of the worst value', () => {
     const weights = (cost: bigint, latency: bigint, quality: bigint) =>
       requestFor([cheap, quick], {
         preference: { objective: 'cost', weights: { cost, latency, quality } },
@@ -126,7 +126,7 @@ describe('each filter', () => {
     expect(rankingOf(requestFor([just, unknown], { request }))).toEqual(['unknown', 'just']);
   });
 
-  test('is reported if it excludes the last candidate', () => {
+  test('each filter is reported if it excludes the last candidate', () => {
     const blocked = candidate('a', { policyRefusal: 'policy_blocked' });
     const dear = candidate('b', { moneyRefusal: 'budget_exceeded' });
     const poor = candidate('c', { evaluated: null });
@@ -144,14 +144,14 @@ describe('fallbacks', () => {
   const spare = candidate('spare', { evaluated: null, costNanos: 999n });
   const blocked = candidate('blocked', { policyRefusal: 'policy_blocked' });
 
-  test('are used in their own order, without the eval bar, if no candidate is left', () => {
+  test('fallbacks are used in their own order, without the eval bar, if no candidate is left', () => {
     const routed = route(requestFor([poor], { fallbacks: [blocked, spare, poor] }));
     expect(routed).toMatchObject({ isFallback: true, emptiedBy: null });
     expect(routed.ranking.map(({ model }) => model)).toEqual(['spare', 'poor']);
     expect(routed.passedOver.map(({ candidate: { model } }) => model)).toEqual(['blocked']);
   });
 
-  test('are ignored while a candidate is left, and do not change the reported filter', () => {
+  test('fallbacks are ignored while a candidate is left, and do not change the reported filter', () => {
     expect(route(requestFor([candidate('a')], { fallbacks: [spare] }))).toMatchObject({ isFallback: false });
     expect(route(requestFor([poor], { fallbacks: [blocked] })).emptiedBy).toBe('evaluation');
   });

@@ -118,7 +118,7 @@ describe('a settlement', () => {
     expect(desk.state()).toEqual({ cap_1: at(cost), ppd_1: at(cost) });
   });
 
-  test('that is rolled back leaves the hold unchanged', () => {
+  test('a settlement that is rolled back leaves the hold unchanged', () => {
     const desk = new Desk([cap, pack('p1', '3'), pack('p2', '9')]);
     const hold = desk.hold('4');
     const before = desk.state();
@@ -128,7 +128,7 @@ describe('a settlement', () => {
     expect(desk.state()).toEqual(before);
   });
 
-  test('without a hold leaves nothing behind when it is rolled back', () => {
+  test('a settlement without a hold leaves nothing behind when it is rolled back', () => {
     const desk = new Desk([cap, pack('p1', '3')]);
     const settlement = desk.raise(nothing, '2');
     expect(desk.state()).toEqual({ cap_1: at('0', '2'), p1: at('0', '2') });
@@ -136,7 +136,7 @@ describe('a settlement', () => {
     expect(desk.state()).toEqual({ cap_1: at('0'), p1: at('0') });
   });
 
-  test('counts each unit separately', () => {
+  test('a settlement counts each unit separately', () => {
     const desk = new Desk([cap, quota]);
     const hold = desk.hold('4', 100n);
     const settlement = desk.raise(hold, '1', 250n);
@@ -145,7 +145,7 @@ describe('a settlement', () => {
     expect(desk.state()).toEqual({ cap_1: at('1'), rlp_1: '250+0' });
   });
 
-  test('counts in limits created after its hold, and releases those that have ended', () => {
+  test('a settlement counts in limits created after its hold, and releases those that have ended', () => {
     const desk = new Desk([cap]);
     const hold = desk.hold('4');
     desk.change([quota, prepaid]);
@@ -173,7 +173,7 @@ describe('a settlement', () => {
 });
 
 describe('credits', () => {
-  test('that were held pay first, and the unused part is returned to the last pack', () => {
+  test('credits that were held pay first, and the unused part is returned to the last pack', () => {
     const desk = new Desk([pack('p1', '3', atMs + 10), pack('p2', '9')]);
     const hold = desk.hold('5');
     expect(desk.state()).toEqual({ p1: at('0', '3'), p2: at('0', '2') });
@@ -189,7 +189,7 @@ describe('credits', () => {
     expect(desk.state()).toEqual({ p1: at('3'), p2: at('1') });
   });
 
-  test('that were held pay even if they expired since; their unused part expires with them', () => {
+  test('credits that were held pay even if they expired since; their unused part expires with them', () => {
     const desk = new Desk([pack('p1', '3', atMs + 10)]);
     const hold = desk.hold('3');
     const settlement = desk.raise(hold, '2', 0n, atMs + 20);
@@ -216,7 +216,7 @@ describe('credits', () => {
     expect(desk.state()).toEqual({ p1: at('3'), p2: at('4') });
   });
 
-  test('of other customers are not used if a held pack expired: the rest is uncovered', () => {
+  test('credits of other customers are not used if a held pack expired: the rest is uncovered', () => {
     const desk = new Desk([pack('p1', '3', atMs + 10)]);
     const hold = desk.hold('3');
     expect(desk.raise(hold, '5', 0n, atMs + 20)).toMatchObject({
@@ -225,7 +225,7 @@ describe('credits', () => {
     });
   });
 
-  test('that ended while held still pay', () => {
+  test('credits that ended while held still pay', () => {
     const desk = new Desk([pack('p1', '3')]);
     const hold = desk.hold('3');
     desk.change([]);
@@ -233,7 +233,7 @@ describe('credits', () => {
     expect(settlement).toMatchObject({ burned: [{ key: 'p1@0', amount: usd('3') }], uncovered: usd('1') });
   });
 
-  test('that are held are not available to another charge', () => {
+  test('credits that are held are not available to another charge', () => {
     const desk = new Desk([pack('p1', '3')]);
     desk.hold('2');
     expect(desk.raise(nothing, '2')).toMatchObject({
@@ -293,7 +293,7 @@ describe('a correction', () => {
     ['-4', '2', '2', '0', '-2'],
     ['-6', '0', '0', '0', '-2'],
   ])(
-    'of %s forgives what is uncovered, then gives back to the last pack',
+    'a correction of %s forgives what is uncovered, then gives back to the last pack',
     (delta, spent, p1, p2, forgiven) => {
       const { raised: settlement, meanwhile, after } = corrected(delta);
       // Nothing is released before the commit.
@@ -304,7 +304,7 @@ describe('a correction', () => {
     },
   );
 
-  test('of zero changes nothing', () => {
+  test('a correction of zero changes nothing', () => {
     const { raised: settlement, after } = corrected('0');
     expect(settlement).toMatchObject({ burned: [], uncovered: 0n, prepaid: 0n });
     expect(after).toEqual(posted().state());
@@ -338,7 +338,7 @@ describe('alerts', () => {
     return alerts.map(({ percent }) => percent);
   };
 
-  test('are emitted once, when a threshold is reached exactly', () => {
+  test('alerts are emitted once, when a threshold is reached exactly', () => {
     const desk = new Desk([alerting]);
     expect(percents(desk, '4.999999999')).toEqual([]);
     expect(percents(desk, '0.000000001')).toEqual([50]);
@@ -347,12 +347,12 @@ describe('alerts', () => {
     expect(percents(desk, '20')).toEqual([]);
   });
 
-  test('of concurrent postings are those of their sum', () => {
+  test('alerts of concurrent postings are those of their sum', () => {
     const desk = new Desk([alerting]);
     expect(percents(desk, '2', '2', '4')).toEqual([50, 80]);
   });
 
-  test('are not emitted again after a correction below the threshold and back', () => {
+  test('alerts are not emitted again after a correction below the threshold and back', () => {
     const desk = new Desk([alerting]);
     expect(percents(desk, '6')).toEqual([50]);
     const { met: windows, charge } = desk.meet('-3');
@@ -369,7 +369,7 @@ describe('alerts', () => {
     expect(alertsDue(desk.counters, [desk.raise(hold, '1')])).toEqual([]);
   });
 
-  test('of a pack depend on its burned amount', () => {
+  test('alerts of a pack depend on its burned amount', () => {
     const desk = new Desk([
       { ...pack('p1', '3', atMs + 10), thresholds: [100] },
       { ...pack('p2', '10'), thresholds: [50] },
@@ -384,7 +384,7 @@ describe('alerts', () => {
     ).toEqual([['p1@0', 100, usd('3')]]);
   });
 
-  test('of a limit of zero are emitted with the first cost, not without any', () => {
+  test('alerts of a limit of zero are emitted with the first cost, not without any', () => {
     const desk = new Desk([{ ...cap, capacity: 0n, thresholds: [50] }]);
     expect(percents(desk, '0')).toEqual([]);
     expect(percents(desk, '0.000000001')).toEqual([50]);

@@ -23,12 +23,12 @@ describe('a calendar window', () => {
     ['month', '2026-11-01T00:00:00.000+00:00', '2026-12-01T00:00:00.000+00:00', 720],
     ['quarter', '2026-10-01T00:00:00.000+00:00', '2027-01-01T00:00:00.000+00:00', 2208],
     ['year', '2026-01-01T00:00:00.000+00:00', '2027-01-01T00:00:00.000+00:00', 8760],
-  ])('of a %s', (period, start, end, hours) => {
+  ])('a calendar window of a %s', (period, start, end, hours) => {
     // This day is a Sunday, the last day of its week.
     expect(windowAt(period, 'UTC', '2026-11-15T12:00:00Z')).toEqual({ start, end, hours });
   });
 
-  test('starts with its first millisecond and ends before that of the next window', () => {
+  test('a calendar window starts with its first millisecond and ends before that of the next window', () => {
     const { startMs, endMs } = calendarWindow('day', 'UTC', Date.parse('2026-11-15T12:00:00Z'));
     expect(calendarWindow('day', 'UTC', startMs).startMs).toBe(startMs);
     expect(calendarWindow('day', 'UTC', endMs - 1).startMs).toBe(startMs);
@@ -42,7 +42,7 @@ describe('a calendar window', () => {
     ['2026-11-23T00:00:00Z', '2026-11-23'],
     // This week spans the end of a year.
     ['2027-01-01T12:00:00Z', '2026-12-28'],
-  ])('of a week starts on Monday: %s belongs to %s', (at, monday) => {
+  ])('a calendar window of a week starts on Monday: %s belongs to %s', (at, monday) => {
     expect(windowAt('week', 'UTC', at).start).toBe(`${monday}T00:00:00.000+00:00`);
   });
 
@@ -68,18 +68,18 @@ describe('a calendar window', () => {
     // Daylight saving shifts the clock by half an hour here.
     ['Australia/Lord_Howe', '2026-10-03T20:00:00Z', '2026-10-04T00:00:00.000+10:30', 23.5],
     ['Australia/Lord_Howe', '2026-04-04T20:00:00Z', '2026-04-05T00:00:00.000+11:00', 24.5],
-  ])('in %s around %s', (timeZone, at, start, hours) => {
+  ])('a calendar window in %s around %s', (timeZone, at, start, hours) => {
     expect(windowAt('day', timeZone, at)).toMatchObject({ start, hours });
   });
 
-  test('is the same for both occurrences of a repeated hour', () => {
+  test('a calendar window is the same for both occurrences of a repeated hour', () => {
     // 02:30 in summer time and, an hour later, 02:30 in winter time.
     const first = calendarWindow('day', 'Europe/Berlin', Date.parse('2026-10-25T00:30:00Z'));
     const second = calendarWindow('day', 'Europe/Berlin', Date.parse('2026-10-25T01:30:00Z'));
     expect(second).toEqual(first);
   });
 
-  test('starts at 01:00 if the clock skips midnight', () => {
+  test('a calendar window starts at 01:00 if the clock skips midnight', () => {
     expect(windowAt('day', 'Africa/Cairo', '2024-04-26T12:00:00Z')).toEqual({
       start: '2024-04-26T01:00:00.000+03:00',
       end: '2024-04-27T00:00:00.000+03:00',
@@ -92,7 +92,7 @@ describe('a calendar window', () => {
     });
   });
 
-  test('starts with the first midnight if there are two', () => {
+  test('a calendar window starts with the first midnight if there are two', () => {
     // Cuba sets its clocks back at 1 a.m.
     expect(windowAt('day', 'America/Havana', '2026-11-01T12:00:00Z')).toEqual({
       start: '2026-11-01T00:00:00.000-04:00',
@@ -110,7 +110,7 @@ describe('a calendar window', () => {
     ['Pacific/Chatham', '2026-11-14T10:15:00Z', '2026-11-15T00:00:00.000+13:45'],
     ['Pacific/Kiritimati', '2026-11-14T10:00:00Z', '2026-11-15T00:00:00.000+14:00'],
     ['Etc/GMT+12', '2026-11-15T11:59:59Z', '2026-11-14T00:00:00.000-12:00'],
-  ])('in %s at %s starts %s', (timeZone, at, start) => {
+  ])('a calendar window in %s at %s starts %s', (timeZone, at, start) => {
     expect(windowAt('day', timeZone, at).start).toBe(start);
   });
 });
@@ -173,7 +173,7 @@ describe('windows', () => {
     );
   });
 
-  test('of every time zone consist of whole 15-minute buckets', () => {
+  test('windows of every time zone consist of whole 15-minute buckets', () => {
     forAll(
       fc.property(fc.constantFrom(...zones), instants, (timeZone, atMs) => {
         expect(calendarWindow('day', timeZone, atMs).startMs % (15 * 60_000)).toBe(0);
@@ -192,17 +192,20 @@ describe('windows', () => {
 });
 
 describe('a fixed window', () => {
-  test.each([1, 60, 3_600, 86_400, 100_000])('of %d seconds is counted from the epoch', (seconds) => {
-    forAll(
-      fc.property(fc.integer({ min: 0, max: Date.UTC(2100, 0, 1) }), (atMs) => {
-        const { startMs, endMs } = fixedWindow(seconds, atMs);
-        expect(endMs - startMs).toBe(seconds * 1_000);
-        expect(startMs % (seconds * 1_000)).toBe(0);
-        expect(startMs <= atMs && atMs < endMs).toBe(true);
-      }),
-      { numRuns: 200 },
-    );
-  });
+  test.each([1, 60, 3_600, 86_400, 100_000])(
+    'a fixed window of %d seconds is counted from the epoch',
+    (seconds) => {
+      forAll(
+        fc.property(fc.integer({ min: 0, max: Date.UTC(2100, 0, 1) }), (atMs) => {
+          const { startMs, endMs } = fixedWindow(seconds, atMs);
+          expect(endMs - startMs).toBe(seconds * 1_000);
+          expect(startMs % (seconds * 1_000)).toBe(0);
+          expect(startMs <= atMs && atMs < endMs).toBe(true);
+        }),
+        { numRuns: 200 },
+      );
+    },
+  );
 });
 
 test('the lifetime window contains every time that the service accepts', () => {

@@ -32,7 +32,7 @@ test('rises to the maximum while the event loop has idle time', () => {
   expect(after(0.5, 100)).toBe(64);
 });
 
-test('is checked at most every 20 ms', () => {
+test('the delay of the event loop is checked at most every 20 ms', () => {
   const limit = new BusyLoopLimit(
     64,
     () => 0,

@@ -138,7 +138,9 @@ describe('a disk without space is named, and how much space is needed', () => {
       `^the disk of ${directory}\\S* is full \\(.+\\)\\. Free at least 64 MB on it, then start again\\.$`,
     );
 
-  test('before the database exists', async ({ skip }) => {
+  test('a disk without space is named, with the space that is needed, before the database exists', async ({
+    skip,
+  }) => {
     disk = openSmallDisk(20);
     skip(disk.fill === undefined, 'the machine cannot mount a file system');
     expect(await messageOfStart(join(disk.directory, 'data'))).toMatch(full(disk.directory));

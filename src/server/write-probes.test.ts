@@ -91,7 +91,7 @@ test.each([
   ).toEqual([reason]);
 });
 
-test('is not ready after the first request that a full disk fails', async ({ skip }) => {
+test('a process is not ready after the first request that a full disk fails', async ({ skip }) => {
   const disk = openSmallDisk(300);
   const place = await makePlace({ migrated: true });
   try {

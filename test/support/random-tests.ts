@@ -36,7 +36,7 @@ const expensive = [1];
 const embedded: readonly Project[] = ['embedded'];
 const both: readonly Project[] = ['embedded', 'postgres'];
 
-const fastPathTitle = 'to random streams of bytes';
+const fastPathTitle = 'the fast HTTP path responds exactly like Node to random streams of bytes';
 
 export const randomTests = {
   'telemetry-bytes': {

@@ -17,13 +17,13 @@ describe('an axis', () => {
     [100, 100],
     [0.3, 0.3],
     [1_234_567, 1_500_000],
-  ])('for values up to %s ends at the round number %s', (largest, max) => {
+  ])('an axis for values up to %s ends at the round number %s', (largest, max) => {
     expect(ticksUpTo(largest).max).toBeCloseTo(max, 9);
   });
 });
 
 describe('a chart', () => {
-  test('has a summary and a table of its values', () => {
+  test('a chart has a summary and a table of its values', () => {
     const text = render(
       lineChart({
         ...common,
@@ -50,7 +50,7 @@ describe('a chart', () => {
     expect(text).not.toContain('<script>');
   });
 
-  test('has only numeric coordinates, also without data', () => {
+  test('a chart has only numeric coordinates, also without data', () => {
     for (const labels of [[], ['a']]) {
       const values = labels.map(() => 0);
       const texts = [
@@ -94,12 +94,12 @@ describe('a meter', () => {
     expect(of(settled, held, limit)).toContain(`class="meter ${state}"`);
   });
 
-  test('has a text for screen readers', () => {
+  test('a meter has a text for screen readers', () => {
     expect(of(10, 5, 100)).toContain('Budget: $10 spent, $5 reserved, $85 of $100 remaining');
     expect(of(150, 50, 100)).toContain('Budget: $150 spent, $50 reserved, $100 over the limit of $100');
   });
 
-  test('stays within its bounds if the limit is exceeded', () => {
+  test('a meter stays within its bounds if the limit is exceeded', () => {
     expect(of(150, 50, 100)).toContain('class="meter-settled" width="150"');
   });
 });

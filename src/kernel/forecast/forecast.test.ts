@@ -123,7 +123,7 @@ describe('degenerate histories', () => {
     expect(days[0]?.low).toBeLessThan(5);
     expect(days[0]?.high).toBeGreaterThan(7);
   });
-  test('only zeros: zero, with a band of width zero', () => {
+  test('a history of only zeros is forecast as zero, with a band of width zero', () => {
     expect(forecast(Array<number>(90).fill(0), 3).days.map(plain)).toEqual([
       [0, 0, 0],
       [0, 0, 0],

@@ -53,7 +53,7 @@ test('the interval contains the true team count in about 80 % of cases, for any 
 });
 
 describe('the prior', () => {
-  test('is unchanged while the team count has never varied', () => {
+  test('the prior of the returns curve is unchanged while the team count has never varied', () => {
     const fit = fitted(power, 4, 4);
     expect(fit.priorWeight).toBeCloseTo(1, 5);
     // Close to the mean of the prior, which is truncated at the bounds of its grid.
@@ -62,12 +62,12 @@ describe('the prior', () => {
     const { low, high } = fit.paysUpTo(30);
     expect(high).toBeGreaterThan(10 * low);
   });
-  test('is overridden by weeks with other team counts', () => {
+  test('the prior of the returns curve is overridden by weeks with other team counts', () => {
     const weights = [4, 6, 12, 30].map((to) => fitted(power, 4, to).priorWeight);
     expect(weights).toEqual([...weights].sort((a, b) => b - a));
     expect(weights.at(-1)).toBeLessThan(0.2);
   });
-  test('is used for a single week', () => {
+  test('the prior of the returns curve is used for a single week', () => {
     const fit = fitReturns([{ teams: 2, value: 100 }]) as ReturnsCurve;
     expect(fit.valueAt(2)).toBeCloseTo(100, 5);
     expect(fit.valueAt(4)).toBeGreaterThan(150);
@@ -76,12 +76,12 @@ describe('the prior', () => {
 });
 
 describe('the team count that pays', () => {
-  test('is zero if a team costs more than the first one is worth, and unbounded if it is free', () => {
+  test('the team count that pays is zero if a team costs more than the first one is worth, and unbounded if it is free', () => {
     const fit = fitted(power, 2, 30, 1, 0);
     expect(fit.paysUpTo(1_000)).toEqual({ expected: 0, low: 0, high: 0 });
     expect(fit.paysUpTo(0).expected).toBe(teamsSearchedMax);
   });
-  test('is unbounded if each team is worth as much as the previous one', () => {
+  test('the team count that pays is unbounded if each team is worth as much as the previous one', () => {
     expect(fitted((teams) => 100 * teams, 2, 30, 1, 0).paysUpTo(50).expected).toBe(teamsSearchedMax);
   });
   test('decreases with the cost of a team', () => {

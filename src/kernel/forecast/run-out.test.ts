@@ -22,15 +22,15 @@ describe('a limit', () => {
     expect(dayOfRunningOut({ capacity: 30, left: 20, windows: month(4) }, [10, 10, 1, 0])).toBe(2);
     expect(dayOfRunningOut({ capacity: 30, left: 20, windows: month(2) }, [10, 10])).toBeUndefined();
   });
-  test('is full again in the next window', () => {
+  test('a limit is full again in the next window', () => {
     expect(dayOfRunningOut({ capacity: 15, left: 12, windows: [1, 2, 3] }, [10, 15, 15])).toBeUndefined();
     expect(dayOfRunningOut({ capacity: 15, left: 12, windows: [1, 2, 3] }, [10, 15, 16])).toBe(2);
   });
-  test('that is used up or overspent has run out today', () => {
+  test('a limit that is used up or overspent has run out today', () => {
     expect(dayOfRunningOut({ capacity: 15, left: 0, windows: [1] }, [0])).toBe(0);
     expect(dayOfRunningOut({ capacity: 15, left: -3, windows: [1] }, [0])).toBe(0);
   });
-  test('without usage never runs out', () => {
+  test('a limit without usage never runs out', () => {
     expect(dayOfRunningOut({ capacity: 1, left: 1, windows: month(3) }, [0, 0, 0])).toBeUndefined();
   });
 });
@@ -44,14 +44,14 @@ describe('packs', () => {
     ];
     expect(daysOfPacksRunningOut(packs, [10, 10, 10])).toEqual([0, 2, undefined]);
   });
-  test('that expire first never run out, and the others are burned instead', () => {
+  test('packs that expire first never run out, and the others are burned instead', () => {
     const packs = [
       { left: 100, lastDay: 1 },
       { left: 10, lastDay: null },
     ];
     expect(daysOfPacksRunningOut(packs, [5, 5, 5, 5])).toEqual([undefined, 3]);
   });
-  test('that are empty have run out today', () => {
+  test('packs that are empty have run out today', () => {
     expect(daysOfPacksRunningOut([{ left: 0, lastDay: null }], [1])).toEqual([0]);
   });
 });

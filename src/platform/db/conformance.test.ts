@@ -59,7 +59,7 @@ test('a statement works again after a migration changed its columns', async () =
 });
 
 describe('values', () => {
-  test('are returned as the documented JavaScript types', async () => {
+  test('values of the database are returned as the documented JavaScript types', async () => {
     const [row] = await db.query(
       `SELECT $1::int8 AS big, $2::numeric AS exact, $3::timestamptz AS at, '2026-02-03'::date AS day, $4::jsonb AS data,
               $5::text[] AS list, $6::bytea AS bytes, $7::text AS nothing, true AS yes, 7::int4 AS small`,
@@ -288,7 +288,7 @@ describe('transactions', () => {
     expect(await ids('unanswered')).toEqual(['a', 'b']);
   });
 
-  test('isolates concurrent transactions', async () => {
+  test('the database isolates concurrent transactions', async () => {
     await db.query(`INSERT INTO things (org_id, id, n) VALUES ('count', 'a', 0)`);
     await Promise.all(
       Array.from({ length: 40 }, () =>
@@ -305,7 +305,7 @@ describe('transactions', () => {
     expect(row).toEqual({ n: 40n });
   });
 
-  test('that are snapshots see one state, and cannot write', async () => {
+  test('transactions that are snapshots see one state, and cannot write', async () => {
     let writing: Promise<unknown> | undefined;
     const snapshot = { snapshot: true };
     const seen = await db.transaction(async (tx) => {
@@ -350,7 +350,7 @@ test.runIf(engine === 'embedded')(
 
 // The timeout of the embedded engine is half a minute, which is too long for a test.
 describe.runIf(engine === 'postgres')('a statement that exceeds the timeout', () => {
-  test('is cancelled, unless the transaction is patient, like a migration', async () => {
+  test('a statement that exceeds the timeout is cancelled, unless the transaction is patient, like a migration', async () => {
     const url = `${place.databaseUrl}?statement_timeout=500`;
     const hasty = await openPostgres({ url, connections: 2, log: createLog('silent') });
     const slow = (options?: { patient: boolean }) =>
@@ -363,7 +363,7 @@ describe.runIf(engine === 'postgres')('a statement that exceeds the timeout', ()
 });
 
 describe('notifications', () => {
-  test('are delivered after the transaction has committed, and never if it rolls back', async () => {
+  test('notifications are delivered after the transaction has committed, and never if it rolls back', async () => {
     const received: (string | null)[] = [];
     db.listen('test_channel', (payload) => received.push(payload));
     await db.transaction(async (tx) => {
@@ -382,7 +382,7 @@ describe('notifications', () => {
     await eventually(() => expect(db.notificationsHealthy()).toBe(true));
   });
 
-  test('are rejected after the end of their transaction, and not delivered', async () => {
+  test('notifications are rejected after the end of their transaction, and not delivered', async () => {
     const received: (string | null)[] = [];
     db.listen('late_channel', (payload) => received.push(payload));
     const late = await db.transaction(async (tx) => () => tx.notify('late_channel', 'late'));
@@ -424,7 +424,7 @@ describe('migrations', () => {
   });
 
   // Databases are distributed after these migrations; they are not replayed on a cluster.
-  test.skipIf(isCitus)('can be replayed without changing the schema', async () => {
+  test.skipIf(isCitus)('migrations can be replayed without changing the schema', async () => {
     const schema = () =>
       db.query(
         `SELECT table_name, column_name, data_type, is_nullable, column_default FROM information_schema.columns

@@ -52,7 +52,7 @@ const later = () => [...ours, table, backfill, contract];
 const names = (migrations: readonly Migration[]) => migrations.map(({ name }) => name);
 
 describe('a start', () => {
-  test('applies what older builds can live with and postpones the rest until it is asked for', async () => {
+  test('a start applies what older builds can live with and postpones the rest until it is asked for', async () => {
     expect(await pendingMigrations(db, later(), { build: '0.2.0' })).toEqual({
       due: [table],
       postponed: [backfill, contract],
@@ -65,7 +65,7 @@ describe('a start', () => {
     expect(await db.query('SELECT sum(millilitres)::int4 AS sum FROM teapots')).toEqual([{ sum: 325_000 }]);
   });
 
-  test('applies a contract migration that its build requires, after the backfills before it', async () => {
+  test('a start applies a contract migration that its build requires, after the backfills before it', async () => {
     const required = { ...contract, requiredFrom: '0.3.0' };
     const migrations = [...ours, table, backfill, required];
     expect(names(await migrate(db, migrations, { build: '0.2.0' }))).toEqual(['9001_teapots.sql']);
@@ -75,7 +75,7 @@ describe('a start', () => {
     ]);
   });
 
-  test('applies everything to an empty database', async () => {
+  test('a start applies everything to an empty database', async () => {
     const empty = await makePlace({ migrated: false });
     const fresh = await openPlace(empty);
     expect(names(await migrate(fresh, later(), { build: '0.2.0' }))).toEqual(names(later()));
@@ -85,7 +85,7 @@ describe('a start', () => {
 });
 
 describe('an older build', () => {
-  test('starts on a newer schema that it can read', async () => {
+  test('an older build starts on a newer schema that it can read', async () => {
     await migrate(db, later(), { build: '0.2.0' });
     expect(await migrate(db, ours, { build: '0.1.0' })).toEqual([]);
   });
@@ -138,7 +138,7 @@ describe('a backfill', () => {
     expect(await db.query('SELECT sum(millilitres)::int4 AS sum FROM teapots')).toEqual([{ sum: 325_000 }]);
   });
 
-  test('that fails keeps the batches before it', async () => {
+  test('a backfill that fails keeps the batches before it', async () => {
     await migrate(db, later(), { build: '0.2.0' });
     await db.query("UPDATE teapots SET litres = 'many' WHERE id = 'pot_015'", []);
     const job = backfillJob(db, later());
@@ -150,7 +150,7 @@ describe('a backfill', () => {
   test.each([
     ['SELECT 1 AS one WHERE $1::text IS NOT NULL', 'must return one row with the column next_cursor'],
     ['SELECT $1::text AS next_cursor', 'made no progress'],
-  ])('that cannot end is refused: %s', async (sql, message) => {
+  ])('a backfill that cannot end is refused: %s', async (sql, message) => {
     const endless = { ...backfill, sql };
     await migrate(db, [...ours, table], { build: '0.2.0' });
     await expect(migrate(db, [...ours, table, endless], { build: '0.2.0', contract: true })).rejects.toThrow(
@@ -264,7 +264,7 @@ describe.runIf(engine === 'postgres')('a running process', () => {
     expect(unreadable()).toBe(1);
   });
 
-  test('is unavailable also if a statement fails before the notification arrives', async () => {
+  test('a running process is unavailable also if a statement fails before the notification arrives', async () => {
     const { db: subject, unreadable } = guarded({ ...db, listen: () => undefined });
     await migrate(other, [...ours, table, contract], { build: '0.2.0', contract: true });
     await expect(readOld(subject)).rejects.toThrow(DatabaseUnavailable);

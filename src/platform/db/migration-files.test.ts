@@ -19,7 +19,7 @@ describe('a file', () => {
       ['phase: contract', 'readable-from: 0.1.0', 'required-from: x'],
       'required-from takes a version, and only',
     ],
-  ])('that declares %j is refused', (lines, message) => {
+  ])('a file that declares %j is refused', (lines, message) => {
     expect(() => declared(lines, 'SELECT 1')).toThrow(`migrations/9001_teapots.sql: ${message}`);
   });
 

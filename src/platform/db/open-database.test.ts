@@ -29,7 +29,7 @@ describe.runIf(engine === 'postgres')('a database that cannot be used', () => {
   }
   const serverOf = () => new URL(place.databaseUrl ?? '').host;
 
-  test('may be possible later if nothing listens or the name is unknown', async () => {
+  test('a database that cannot be used may be possible later if nothing listens or the name is unknown', async () => {
     const port = await freePort();
     const failure = await failureOf(`postgres://purser:hunter2@127.0.0.1:${port},unknown.invalid:${port}/x`);
     expect(failure.mayPass).toBe(true);
@@ -43,7 +43,7 @@ describe.runIf(engine === 'postgres')('a database that cannot be used', () => {
     ['the database does not exist', 'purser@HOST/nowhere', 'database "nowhere" does not exist. Create the'],
     ['the role does not exist', 'nobody@HOST/postgres', 'role "nobody" does not exist. Correct the user'],
     ['the server has no TLS', 'purser@HOST/postgres?sslmode=verify-full', 'does not support SSL'],
-  ])('is not waited for if %s', async (_, url, message) => {
+  ])('a database that cannot be used is not waited for if %s', async (_, url, message) => {
     const failure = await failureOf(`postgres://${url.replace('HOST', serverOf())}`);
     expect(failure.mayPass).toBe(false);
     expect(failure.message).toContain(message);

@@ -124,7 +124,7 @@ test('a full queue says nothing about writes, unless it stays full', async () =>
   probe.stop();
 });
 
-test('is not ready if the first write fails', async () => {
+test('a process is not ready if the first write fails', async () => {
   const { state, results, probe } = probing();
   state.write = fails;
   await probe.probe();

@@ -55,7 +55,7 @@ describe('a message', () => {
     expect(sink.mails[0]?.html.trim()).toBe('<p>Hello</p>');
   });
 
-  test('cannot add headers or recipients by its subject or address', async () => {
+  test('an e-mail cannot add headers or recipients by its subject or address', async () => {
     const sink = await sinkOf();
     const hostile = 'x\r\nBcc: eve@example.com\r\n\r\nbody';
     await mailerOf(sink.url).send({ ...mail, subject: hostile });
@@ -71,14 +71,14 @@ describe('a message', () => {
     ['the message is rejected for now', { data: [451] }, { status: 451, isRejected: false }],
     ['the connection is cut after the message', { data: [0] }, { status: null, error: 'connection_reset' }],
     ['the server is silent', { data: [-1] }, { status: null, error: 'timeout' }],
-  ])('has a known outcome if %s', async (_case, faults, expected) => {
+  ])('an e-mail has a known outcome if %s', async (_case, faults, expected) => {
     const sink = await sinkOf();
     Object.assign(sink.faults, { recipient: [], data: [], ...faults });
     const mailer = mailerOf(sink.url, { timeouts: { connect: 2_000, silence: 300 } });
     expect(await mailer.send(mail)).toMatchObject(expected);
   });
 
-  test('is given up in time by a server that keeps sending something, and the connection is closed', async () => {
+  test('an e-mail is given up in time by a server that keeps sending something, and the connection is closed', async () => {
     const connections: Promise<unknown>[] = [];
     const server = createServer((socket) => {
       socket.write('220 ready\r\n');
@@ -95,7 +95,7 @@ describe('a message', () => {
     server.close();
   });
 
-  test('is not sent if nothing listens, and without a server', async () => {
+  test('an e-mail is not sent if nothing listens, and without a server', async () => {
     const sink = await sinkOf();
     const { url } = sink;
     await sinks.pop()?.close();
@@ -124,7 +124,7 @@ describe('a connection', () => {
     expect(sink.mails).toHaveLength(1);
   });
 
-  test('is refused if STARTTLS is required and not offered', async () => {
+  test('a connection to the mail server is refused if STARTTLS is required and not offered', async () => {
     const sink = await sinkOf();
     expect(await mailerOf(`${sink.url}?starttls=required`).send(mail)).toMatchObject({
       isRejected: false,
@@ -133,7 +133,7 @@ describe('a connection', () => {
     expect(sink.mails).toEqual([]);
   });
 
-  test('with a wrong password fails, and does not repeat it', async () => {
+  test('a connection to the mail server with a wrong password fails, and does not repeat it', async () => {
     const sink = await sinkOf({ ...tls, secure: true, login });
     const url = withLogin(sink.url).replace('purser:', 'other:');
     const answer = await mailerOf(url, { ca: pair.certificate }).send(mail);

@@ -102,7 +102,7 @@ describe('the summary of the month', () => {
       render(monthChart({ days: [row({ day: '2026-11-05' }, spent)], forecast, budget, month })),
     )?.[1];
 
-  test('has neither a forecast nor its line without history', () => {
+  test('the summary of the month has neither a forecast nor its line without history', () => {
     const without = { ...forecast, quality: 'none' as const };
     const text = render(
       monthChart({ days: [row({ day: '2026-11-10' }, 4)], forecast: without, budget: 100, month }),

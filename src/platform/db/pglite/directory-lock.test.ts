@@ -64,16 +64,19 @@ describe('the regular check of the holder', () => {
     expect(await isLocked(directory)).toBe(false);
   });
 
-  test.each(['removed', 'replaced'])('ends the process if the file was %s', async (change) => {
-    const { lock, check, exit } = await locked();
-    rmSync(path);
-    if (change === 'replaced') {
-      writeFileSync(path, '{}');
-    }
-    await check();
-    expect(exit).toHaveBeenCalledWith(1);
-    await lock.release();
-  });
+  test.each(['removed', 'replaced'])(
+    'the regular check of the holder ends the process if the file was %s',
+    async (change) => {
+      const { lock, check, exit } = await locked();
+      rmSync(path);
+      if (change === 'replaced') {
+        writeFileSync(path, '{}');
+      }
+      await check();
+      expect(exit).toHaveBeenCalledWith(1);
+      await lock.release();
+    },
+  );
 
   test('does not fail to end when the file cannot be read', async () => {
     const { lock } = await locked();

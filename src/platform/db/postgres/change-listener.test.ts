@@ -32,7 +32,7 @@ describe.runIf(engine === 'postgres')('the notification connection', () => {
     return { changeListener, setNowMs };
   }
 
-  test('is healthy for less than 800 ms after an answered ping was sent', async () => {
+  test('the notification connection is healthy for less than 800 ms after an answered ping was sent', async () => {
     const { changeListener, setNowMs } = await listening();
     await eventually(() => expect(changeListener.isHealthy()).toBe(true));
     setNowMs(5_799);
@@ -45,7 +45,7 @@ describe.runIf(engine === 'postgres')('the notification connection', () => {
     await changeListener.stop();
   });
 
-  test('is not healthy after a channel was added, until it listens to that channel', async () => {
+  test('the notification connection is not healthy after a channel was added, until it listens to that channel', async () => {
     const { changeListener } = await listening();
     await eventually(() => expect(changeListener.isHealthy()).toBe(true));
     changeListener.channelAdded();

@@ -302,7 +302,7 @@ function requests(): fc.Arbitrary<string> {
 }
 
 describe('the fast HTTP path responds exactly like Node', () => {
-  it('to random streams of bytes', async () => {
+  it('the fast HTTP path responds exactly like Node to random streams of bytes', async () => {
     const [node, fast] = await Promise.all([listen({ withFastPath: false }), listen({ withFastPath: true })]);
     const stream = fc.record({
       text: fc.array(requests(), { minLength: 1, maxLength: 4 }).map((all) => all.join('')),
@@ -323,7 +323,7 @@ describe('the fast HTTP path responds exactly like Node', () => {
     );
   });
 
-  it('to a decision that is split at any byte', async () => {
+  it('the fast HTTP path responds exactly like Node to a decision that is split at any byte', async () => {
     const { port } = await listen({ withFastPath: true });
     const bytes = Buffer.from(ask(rich.ownerKey) + ask(broke.ownerKey));
     const cuts = Array.from({ length: bytes.length - 1 }, (_, index) => index + 1);
@@ -402,7 +402,7 @@ describe('a connection', () => {
     listening = await listen({ withFastPath: true });
   });
 
-  it('stays on the fast path after errors and other routes, and leaves it with the first request that is not plain', async () => {
+  it('a connection stays on the fast path after errors and other routes, and leaves it with the first request that is not plain', async () => {
     const { client, socket } = await connected(listening);
     const statuses = [];
     for (const request of [
@@ -424,7 +424,7 @@ describe('a connection', () => {
     client.destroy();
   });
 
-  it('whose request body does not arrive is answered by Node', async () => {
+  it('a connection whose request body does not arrive is answered by Node', async () => {
     const { client, socket } = await connected(listening);
     const [head = ''] = ask('nobody').split('{');
     await client.send(head);
@@ -433,7 +433,7 @@ describe('a connection', () => {
     client.destroy();
   });
 
-  it('may send the body after the head', async () => {
+  it('a connection may send the body after the head', async () => {
     const { client, socket } = await connected(listening);
     const request = ask(rich.ownerKey);
     const bodyAt = request.indexOf('{');
@@ -445,7 +445,7 @@ describe('a connection', () => {
     client.destroy();
   });
 
-  it('is not read while its client does not read, and gets every response once it does', async () => {
+  it('a connection is not read while its client does not read, and gets every response once it does', async () => {
     const { server, port } = listening;
     const accepted = once(server, 'connection') as Promise<[Socket]>;
     const client = await RawClient.open(port, { readLate: true });
@@ -468,7 +468,7 @@ describe('a connection', () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   });
 
-  it('stays on the fast path for requests of up to a megabyte, and leaves it with a larger one', async () => {
+  it('a connection stays on the fast path for requests of up to a megabyte, and leaves it with a larger one', async () => {
     const served = await serving(answerWithDigest);
     const { client, socket } = await connected(served);
     const bodies = [200_000, 65_537, 1_000_000, 10].map((size, index) =>
@@ -545,7 +545,7 @@ describe('a connection', () => {
     expect(isOnFastPath(socket)).toBe(true);
   });
 
-  it('is closed by the timeout of a response that its client does not read', async () => {
+  it('a connection is closed by the timeout of a response that its client does not read', async () => {
     const server = createHttpServer(async (_request, response) => {
       response.setTimeout(50, () => response.destroy());
       response.writeHead(200);
@@ -569,7 +569,7 @@ describe('a connection', () => {
   const small = 'x'.repeat(10_000);
   const sendLarge = (request: HttpRequest) => request.send({ status: 200, headers: {}, body: large }, {});
 
-  it('is closed if its client does not read a whole response', async () => {
+  it('a connection is closed if its client does not read a whole response', async () => {
     const served = await serving(sendLarge, { stalledMs: 50 });
     const { client, socket } = await connected(served, { readLate: true });
     const closed = once(socket, 'close');
@@ -578,7 +578,7 @@ describe('a connection', () => {
     client.destroy();
   });
 
-  it('is closed if its client does not read many small responses', async () => {
+  it('a connection is closed if its client does not read many small responses', async () => {
     const served = await serving((request) => request.send({ status: 200, headers: {}, body: small }, {}), {
       stalledMs: 50,
     });
@@ -589,7 +589,7 @@ describe('a connection', () => {
     client.destroy();
   });
 
-  it('has no timeout for unread responses once they are read', async () => {
+  it('a connection has no timeout for unread responses once they are read', async () => {
     const stalledMs = 3_600_000;
     const served = await serving(sendLarge, { stalledMs });
     const { client, socket } = await connected(served, { readLate: true });
@@ -601,7 +601,7 @@ describe('a connection', () => {
     client.destroy();
   });
 
-  it('is not read while a response is unread, so that bytes of its client do not postpone the timeout', async () => {
+  it('a connection is not read while a response is unread, so that bytes of its client do not postpone the timeout', async () => {
     const stalledMs = 3_600_000;
     const served = await serving((request) => request.send({ status: 200, headers: {}, body: small }, {}), {
       stalledMs,
@@ -625,7 +625,7 @@ describe('a connection', () => {
     client.destroy();
   });
 
-  it('is not read by Node either after bytes that are not a request, until its responses are read', async () => {
+  it('a connection is not read by Node either after bytes that are not a request, until its responses are read', async () => {
     const server = createHttpServer(
       (request, response) => void sendLarge(requestFromNode(request, response)),
       createLog('silent'),
@@ -641,7 +641,7 @@ describe('a connection', () => {
     expect((await client.answersUntilClosed()).map(({ status }) => status)).toEqual([200, 400]);
   });
 
-  it('is closed by a timeout if it never sends a byte, or nothing after a response', async () => {
+  it('a connection is closed by a timeout if it never sends a byte, or nothing after a response', async () => {
     const impatient = await listen({ withFastPath: true });
     impatient.server.headersTimeout = 100;
     const { client: silent } = await connected(impatient);
@@ -654,7 +654,7 @@ describe('a connection', () => {
     expect([answer?.status, answer?.headers['keep-alive'], more]).toEqual([200, 'timeout=1', []]);
   });
 
-  it('is closed by a drain: at once if idle, else after its response', async () => {
+  it('a connection is closed by a drain: at once if idle, else after its response', async () => {
     const draining = await listen({ withFastPath: true });
     const { drain } = drainable(draining.server, draining.fastPath as FastPath);
     const { client: idle } = await connected(draining);

@@ -25,7 +25,7 @@ const turn = () => new Promise(setImmediate);
 const refused = { code: 'service_unavailable' };
 
 describe('bodies that arrive slowly', () => {
-  test('of one tenant do not use the memory of the others', async () => {
+  test('slowly arriving bodies of one tenant do not use the memory of the others', async () => {
     const pool = new FairShare({ capacity: 1_000_000, shareMax: 50_000 });
     const noisy = Array.from({ length: 60 }, () => beginBody(pool, 'noisy', 20_000));
     await turn();

@@ -63,7 +63,7 @@ describe('parseByItems returns the same value as JSON.parse', () => {
     expect(byItems(text)).toBeUndefined();
   });
 
-  test('for any items, also if the text is broken', () => {
+  test('parseByItems returns the same value as JSON.parse for any items, also if the text is broken', () => {
     const member = fc.tuple(
       fc.constantFrom('runs', 'record', 'x\\"', 'runs"'),
       fc.jsonValue({ maxDepth: 3 }),

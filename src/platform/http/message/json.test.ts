@@ -14,16 +14,16 @@ describe('lines of JSON', () => {
   const runs = (text: string | Buffer) =>
     (parseJsonLines(Buffer.from(text as Buffer), list).value as { runs: unknown[] }).runs;
 
-  test('are objects, with any white space between them', () => {
+  test('lines of JSON are objects, with any white space between them', () => {
     expect(runs('\n \r\n {"a":1} \n\n\t{"b":\t2}\r\n\n')).toEqual([{ a: 1 }, { b: 2 }]);
     expect(runs(Buffer.alloc(8_000_000, '\n'))).toEqual([]);
   });
 
-  test('are parsed up to one more than the maximum', () => {
+  test('lines of JSON are parsed up to one more than the maximum', () => {
     expect(runs('{}\n'.repeat(9))).toHaveLength(4);
   });
 
-  test('with errors are all listed', () => {
+  test('lines of JSON with errors are all listed', () => {
     const { fieldErrors } = parseJsonLines(
       Buffer.from('{"a":1\n{"a":1}\n[]\n{"a":1,"a":2,"b":{"c":1e400}}\n\xff', 'latin1'),
       { field: 'runs', max: 10 },
@@ -37,7 +37,7 @@ describe('lines of JSON', () => {
     ]);
   });
 
-  test('with errors are listed up to a maximum', () => {
+  test('lines of JSON with errors are listed up to a maximum', () => {
     const { fieldErrors } = parseJsonLines(Buffer.from('{\n'.repeat(5_000)), { field: 'runs', max: 5_000 });
     expect(fieldErrors).toHaveLength(100);
   });
@@ -64,13 +64,13 @@ describe('a name that appears twice in one object is an error', () => {
     expect(errorsIn(text)).toEqual(expected);
   });
 
-  test('that contains the name, truncated', () => {
+  test('a name that appears twice in one object is an error that contains the name, truncated', () => {
     expect(parse('{"cost":1,"cost":2}').fieldErrors[0]?.message).toContain('"cost"');
     const name = 'x'.repeat(100_000);
     expect(parse(`{"${name}":1,"${name}":2}`).fieldErrors[0]?.message.length).toBeLessThan(200);
   });
 
-  test('in any body', () => {
+  test('a name that appears twice in one object is an error in any body', () => {
     const values = fc.jsonValue({ maxDepth: 4 });
     forAll(
       fc.property(
@@ -102,7 +102,7 @@ describe('a number that cannot be stored exactly', () => {
     '5.00000000000000000001',
     `1${'0'.repeat(500)}`,
     '4.9e-324',
-  ])('is an error of its field: %s', (number) => {
+  ])('a number that cannot be stored exactly is an error of its field: %s', (number) => {
     expect(errorsIn(`{"metadata":{"a":[0,${number}]}}`)).toEqual(['metadata.a[1] out_of_range']);
     expect(errorsIn(`{"a":${number},"b":1}`)).toEqual(['a out_of_range']);
   });
@@ -124,11 +124,11 @@ describe('a number that cannot be stored exactly', () => {
     '1.7976931348623157e308',
     '5e-324',
     '0.000000000000000000001',
-  ])('is not another notation of the same value: %s', (number) => {
+  ])('a number that cannot be stored exactly is not another notation of the same value: %s', (number) => {
     expect(errorsIn(`{"a":${number}}`)).toEqual([]);
   });
 
-  test('is never written by this process', () => {
+  test('a number that cannot be stored exactly is never written by this process', () => {
     forAll(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
         expect(errorsIn(`{"a":${JSON.stringify(number)}}`)).toEqual([]);

@@ -146,7 +146,7 @@ describe.each([{ withFastPath: false }, { withFastPath: true }])(
     const large = { status: 200, headers: {}, body: 'x'.repeat(33_554_432) };
     const request = rawRequest('GET', '/');
 
-    it('is disconnected', async () => {
+    it('a client that does not read is disconnected', async () => {
       const { handler, next } = held();
       const server = await listen(handler, { withFastPath });
       const client = await RawClient.open(portOf(server), { readLate: true });
@@ -159,7 +159,7 @@ describe.each([{ withFastPath: false }, { withFastPath: true }])(
       client.destroy();
     });
 
-    it('is disconnected while it still sends', async () => {
+    it('a client that does not read is disconnected while it still sends', async () => {
       const { handler, next } = held();
       const server = await listen(handler, { withFastPath });
       const client = await RawClient.open(portOf(server), { readLate: true });
@@ -173,7 +173,7 @@ describe.each([{ withFastPath: false }, { withFastPath: true }])(
       client.destroy();
     });
 
-    it('has as much time as before for its next request, once it has read', async () => {
+    it('a client that was slow to read has as much time as before for its next request, once it has read', async () => {
       const { handler, next } = held();
       const server = await listen(handler, { withFastPath });
       const client = await RawClient.open(portOf(server), { readLate: true });
