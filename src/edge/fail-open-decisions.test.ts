@@ -96,7 +96,7 @@ async function drift(of: TestOrg): Promise<string> {
 const usd = (amount: string) => BigInt(Math.round(Number(amount) * 1e9));
 
 describe('a decision', () => {
-  test('with `fit` allows what was requested, with and without a price, and is imported as that', async () => {
+  test('a fail-open decision with `fit` allows what was requested, with and without a price, and is imported as that', async () => {
     const decisions = processOf();
     const body = { model: 'm', input_tokens: 1, max_output_tokens: 9, fit: true, min_output_tokens: 2 };
     expect(await allow(decisions, org, body)).toMatchObject({ max_output_tokens: 9, held_usd: '0' });
@@ -109,7 +109,7 @@ describe('a decision', () => {
     expect(await drift(org)).toBe('0');
   });
 
-  test('is on disk before it is answered, and is imported by the next process, with its key', async () => {
+  test('a fail-open decision is on disk before it is answered, and is imported by the next process, with its key', async () => {
     const crashed = processOf();
     const given = await allow(crashed, org, undefined, 'one');
     const spooled = readdirSync(directory).map((name) => readFileSync(join(directory, name), 'utf8'));
@@ -130,7 +130,7 @@ describe('a decision', () => {
     });
   });
 
-  test('is imported once by two processes that have both read it', async () => {
+  test('a fail-open decision is imported once by two processes that have both read it', async () => {
     const [one, two] = [processOf(), processOf()];
     await allow(one, org);
     const [name] = readdirSync(directory) as [string];
@@ -141,7 +141,7 @@ describe('a decision', () => {
     expect(await capOf(org)).toEqual({ settled: 0n, held: usd('0.1') });
   });
 
-  test('of hostile amounts is held as far as possible, and blocks neither its org nor another', async () => {
+  test('a fail-open decision of hostile amounts is held as far as possible, and blocks neither its org nor another', async () => {
     const decisions = processOf();
     const hostile = { model: 'm', estimated_cost_usd: '8999999999' };
     const given = [await allow(decisions, org, hostile), await allow(decisions, org, hostile)];
@@ -159,7 +159,7 @@ describe('a decision', () => {
     expect(await drift(org)).toBe('0');
   });
 
-  test('that the ledger rejects is set aside, and the others of its org are imported', async () => {
+  test('a fail-open decision that the ledger rejects is set aside, and the others of its org are imported', async () => {
     let rejected = '';
     const ledger = Object.assign(Object.create(world.services.ledger), {
       importHolds(request: Parameters<Ledger['importHolds']>[0]) {
@@ -188,7 +188,7 @@ describe('a decision', () => {
     expect((await run(org, rejected)).json.marks).toEqual(['late', 'degraded']);
   });
 
-  test('of an org that cannot be written now does not delay other orgs', async () => {
+  test('a fail-open decision of an org that cannot be written now does not delay other orgs', async () => {
     const ledger = Object.assign(Object.create(world.services.ledger), {
       importHolds(request: Parameters<Ledger['importHolds']>[0]) {
         return request.orgId === org.id
@@ -210,7 +210,7 @@ describe('a decision', () => {
 });
 
 describe('a run', () => {
-  test('of a decision that another process has not imported is posted once, and the import adds nothing', async () => {
+  test('a run of a fail-open decision that another process has not imported is posted once, and the import adds nothing', async () => {
     const elsewhere = processOf();
     const { decision_id } = await allow(elsewhere, org, undefined, 'one');
     const posted = await run(org, decision_id);
@@ -226,7 +226,7 @@ describe('a run', () => {
     expect(await drift(org)).toBe('0');
   });
 
-  test('counts in the window of its decision, also if that is lost', async () => {
+  test('a run of a fail-open decision counts in the window of its decision, also if that is lost', async () => {
     const { decision_id } = await allow(processOf(), org);
     rmSync(directory, { recursive: true });
     const decidedAt = world.clock.now();
@@ -237,7 +237,7 @@ describe('a run', () => {
     expect(await drift(org)).toBe('0');
   });
 
-  test('in progress is completed before or after the import of its decision', async () => {
+  test('a run in progress is completed before or after the import of its fail-open decision', async () => {
     const elsewhere = processOf();
     const ids = [];
     for (let i = 0; i < 2; i += 1) {
@@ -256,7 +256,7 @@ describe('a run', () => {
     expect(await drift(org)).toBe('0');
   });
 
-  test('cannot name an invented decision, a changed one, an old one, or one of another org', async () => {
+  test('a run cannot name an invented decision, a changed one, an old one, or one of another org', async () => {
     const { decision_id } = await allow(processOf(), org);
     const plain = decision_id.slice(0, 30);
     const last = decision_id.endsWith('0') ? '1' : '0';
@@ -284,7 +284,7 @@ describe('a run', () => {
 });
 
 describe('the spool', () => {
-  test('is bounded, and a part of it is reserved for orgs that use little', async () => {
+  test('the spool of fail-open decisions is bounded, and a part of it is reserved for orgs that use little', async () => {
     const decisions = processOf({ bytesMax: 100_000 });
     const body = { model: 'm', estimated_cost_usd: '0.1', workflow: 'w'.repeat(100) };
     let given = 0;
@@ -305,7 +305,7 @@ describe('the spool', () => {
     await allow(decisions, org, body);
   });
 
-  test('that cannot be written refuses, and a retry with the same key is decided again', async () => {
+  test('a spool that cannot be written refuses, and a retry with the same key is decided again', async () => {
     const decisions = processOf();
     writeFileSync(directory, 'a file in its place');
     const failed = await Promise.allSettled([
@@ -317,7 +317,7 @@ describe('the spool', () => {
     expect(await allow(decisions, org, undefined, 'one')).toMatchObject({ held_usd: '0.1' });
   });
 
-  test('is not used for an overload of this process', () => {
+  test('the spool of fail-open decisions is not used for an overload of this process', () => {
     const decisions = processOf();
     expect(decisions.isOutage(new DatabaseUnavailable('away'))).toBe(true);
     expect(decisions.isOutage(new OverCapacity('the queue is full'))).toBe(false);

@@ -57,7 +57,7 @@ describe('a decision that fits', () => {
     );
   });
 
-  test('is denied like a decision for the minimum if that does not fit', async () => {
+  test('a decision that fits is denied like a decision for the minimum if that does not fit', async () => {
     await cap('1');
     const { status, json } = await askFitting({ max_output_tokens: 64_000, min_output_tokens: 40_000 });
     expect([status, json.error.code, json.error.details]).toEqual([
@@ -95,7 +95,7 @@ describe('a decision that fits', () => {
     expect(refusalOf(await ask(body))).toEqual([422, 'validation_failed', error]);
   });
 
-  test('may have no output at all, if that was asked for', async () => {
+  test('a decision that fits may have no output at all, if that was asked for', async () => {
     await cap('0.003');
     expect(refusalOf(await askFitting({ max_output_tokens: 9 }))).toEqual([402, 'spend_cap_exceeded']);
     expect((await askFitting({ max_output_tokens: 9, min_output_tokens: 0 })).json.max_output_tokens).toBe(0);
@@ -112,7 +112,7 @@ describe('rate limits by tokens or cost', () => {
     expect((await askFitting({ max_output_tokens: 64_000 })).json.max_output_tokens).toBe(2_000);
   });
 
-  test('are debited for the held tokens only', async () => {
+  test('rate limits by tokens or cost are debited for the held tokens only', async () => {
     await rate({ unit: 'tokens', limit: 50_000 });
     await cap('0.503');
     const { json } = await askFitting({ max_output_tokens: 64_000 });
@@ -121,7 +121,7 @@ describe('rate limits by tokens or cost', () => {
     expect((await askFitting({ max_output_tokens: 64_000 })).json.max_output_tokens).toBe(28_000);
   });
 
-  test('in dollars reduce the hold too, and deny a minimum above the burst for good', async () => {
+  test('rate limits by tokens or cost in dollars reduce the hold too, and deny a minimum above the burst for good', async () => {
     await rate({ unit: 'usd', limit: '0.503' });
     expect((await askFitting({ max_output_tokens: 64_000 })).json.held_usd).toBe('0.503');
     const denied = await askFitting({ max_output_tokens: 64_000, min_output_tokens: 30_000 });

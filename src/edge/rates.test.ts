@@ -55,7 +55,7 @@ describe('a decision', () => {
     [{ input_tokens: 100_001 }, '0.602506'],
     [{ input_tokens: 100_000 }, '0.3025'],
     [{ model: 'by-page', units: { page: 10 } }, '0.04'],
-  ])('with %j holds %s, on every path', async (more, held) => {
+  ])('a decision with %j holds %s, on every path', async (more, held) => {
     const fast = await ask(more);
     expect([fast.status, fast.json.held_usd, fast.json.max_output_tokens >= 100]).toEqual([200, held, true]);
     // An idempotency key takes the pipeline.
@@ -70,7 +70,7 @@ describe('a decision', () => {
     expect((await ask({ ...given, units: { web_search: 1, never: 1 } })).json.max_output_tokens).toBe(0);
   });
 
-  test('that fits counts the rates of its service, and its units', async () => {
+  test('a decision that fits counts the rates of its service, and its units', async () => {
     await call('PUT', `/v1/orgs/${org.id}/spend-cap`, { cap_usd: '1' });
     const most = async (more: object) =>
       (await ask({ fit: true, max_output_tokens: 100_000, ...more })).json.max_output_tokens;
@@ -78,7 +78,7 @@ describe('a decision', () => {
     expect(await most({ service_tier: 'flex', units: { web_search: 2 } })).toBe(78_280);
   });
 
-  test('is increased by the rates of its service', async () => {
+  test('a decision is increased by the rates of its service', async () => {
     const { json } = await ask({ service_tier: 'flex', region: 'eu' });
     const increased = await call('POST', `/v1/decisions/${json.decision_id}/increase`, {
       output_tokens: 1_000,

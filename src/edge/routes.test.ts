@@ -37,7 +37,7 @@ describe('an edge decision', () => {
     expect((await ask(org, { model: 'm', estimated_cost_usd: '0.000000001' })).status).toBe(200);
   });
 
-  test('is settled by the run that names it, for its actual cost', async () => {
+  test('an edge decision is settled by the run that names it, for its actual cost', async () => {
     const org = await capped('1');
     const { json } = await ask(org, { model: 'm', estimated_cost_usd: '0.6' });
     const run = await world.request('POST', '/v1/runs', {
@@ -63,7 +63,7 @@ describe('an edge decision', () => {
     expect(given.json).toMatchObject({ held_usd: '0.0801', max_output_tokens: 100 });
   });
 
-  test('whose cost exceeds the maximum amount is rejected, like such a run', async () => {
+  test('an edge decision whose cost exceeds the maximum amount is rejected, like such a run', async () => {
     const org = await capped('1');
     await world.request('PUT', '/v1/admin/models/dearest', {
       key: world.operatorKey,
@@ -108,7 +108,7 @@ describe('an edge decision with an Idempotency-Key', () => {
   const holdsOf = async (org: TestOrg) =>
     (await world.request('GET', `/v1/orgs/${org.id}/holds`, { key: org.ownerKey })).json.data;
 
-  test('is replayed after its run for 72 hours, and takes no second hold', async () => {
+  test('an edge decision with an Idempotency-Key is replayed after its run for 72 hours, and takes no second hold', async () => {
     const org = await capped('1');
     const headers = { 'idempotency-key': 'late' };
     const first = await ask(org, body, headers);
@@ -129,7 +129,7 @@ describe('an edge decision with an Idempotency-Key', () => {
     expect(fresh.json.decision_id).not.toBe(first.json.decision_id);
   });
 
-  test('is decided once for concurrent requests: the others wait for it and get the same response', async () => {
+  test('an edge decision with an Idempotency-Key is decided once for concurrent requests: the others wait for it and get the same response', async () => {
     const org = await capped('1');
     const headers = { 'idempotency-key': 'at once' };
     const answers = await Promise.all(Array.from({ length: 8 }, () => ask(org, body, headers)));
@@ -139,7 +139,7 @@ describe('an edge decision with an Idempotency-Key', () => {
     expect(await holdsOf(org)).toHaveLength(1);
   });
 
-  test('is a conflict for a concurrent request with another body', async () => {
+  test('an edge decision with an Idempotency-Key is a conflict for a concurrent request with another body', async () => {
     const org = await capped('2');
     const headers = { 'idempotency-key': 'either' };
     const answers = await Promise.all(
@@ -150,7 +150,7 @@ describe('an edge decision with an Idempotency-Key', () => {
     expect(await holdsOf(org)).toHaveLength(1);
   });
 
-  test('is decided again after a denial', async () => {
+  test('an edge decision with an Idempotency-Key is decided again after a denial', async () => {
     const org = await capped('0.5');
     const headers = { 'idempotency-key': 'denied' };
     expect((await ask(org, body, headers)).status).toBe(402);
@@ -162,7 +162,7 @@ describe('an edge decision with an Idempotency-Key', () => {
     expect(replayOf(allowed)).toEqual([200, allowed.text, undefined]);
   });
 
-  test('is replayed even if a rate limit or a removed price would deny it now', async () => {
+  test('an edge decision with an Idempotency-Key is replayed even if a rate limit or a removed price would deny it now', async () => {
     const org = await capped('10');
     const headers = { 'idempotency-key': 'rated' };
     await world.request('PUT', '/v1/admin/orgs/{org}/rate-limits'.replace('{org}', org.id), {
@@ -202,7 +202,7 @@ describe('an edge decision with an Idempotency-Key', () => {
     ]);
   });
 
-  test('is not stored in plain text', async () => {
+  test('an edge decision with an Idempotency-Key is not stored in plain text', async () => {
     const org = await capped('1');
     const headers = { 'idempotency-key': 'chosen-by-the-client-91b0' };
     const { json } = await ask(org, body, headers);

@@ -89,7 +89,7 @@ describe('a hold that was admitted ahead of the clock', () => {
     expect(await openHoldIds(orgId)).toEqual([]);
   });
 
-  test('is posted when its lifetime has elapsed if its org wants unsettled holds posted', async () => {
+  test('a hold that was admitted ahead of the clock is posted when its lifetime has elapsed, if its org wants unsettled holds posted', async () => {
     const orgId = await world.orgWith(cap('10'));
     await world.setOnUnsettled(orgId, 'post_held');
     await aDayAhead(() => world.held(orgId, '1', { holdSeconds: 20 }));
@@ -163,7 +163,7 @@ describe('a reset of the time of the ledger', () => {
     expect(await world.audit(orgId)).toEqual([]);
   });
 
-  test('survives a restart', async () => {
+  test('a reset of the time of the ledger survives a restart', async () => {
     const orgId = await world.orgWith(cap('10'));
     await aDayAhead(async () => {
       await world.posted(orgId, '1');
@@ -175,7 +175,7 @@ describe('a reset of the time of the ledger', () => {
     expect(await world.audit(orgId)).toEqual([]);
   });
 
-  test('that was interrupted before it moved runs moves them when it is repeated', async () => {
+  test('a reset of the time of the ledger that was interrupted before it moved runs moves them when it is repeated', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await aDayAhead(() => world.held(orgId, '1'));
     let interrupted: unknown;

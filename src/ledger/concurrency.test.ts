@@ -74,7 +74,7 @@ test('counts running runs and decisions together, but not finished and backfille
   await expectNoDrift(orgId);
 });
 
-test('of each key counts each key on its own', async () => {
+test('a limit on requests in flight of each key counts each key on its own', async () => {
   const orgId = await world.orgWith(inFlight(3n, { key_id: WILDCARD }));
   const verdicts = await times(30, async (index) => {
     const key_id = `key_${index % 3}`;
@@ -88,7 +88,7 @@ test('of each key counts each key on its own', async () => {
 });
 
 test.each(['release', 'post_held'] as const)(
-  'has its places back when the holds of a crashed caller expire (%s)',
+  'a limit on requests in flight has its places back when the holds of a crashed caller expire (%s)',
   async (treatment) => {
     const orgId = await world.orgWith(inFlight(4n), cap);
     await world.setOnUnsettled(orgId, treatment);
@@ -126,7 +126,7 @@ test('shows the number in flight as its usage', async () => {
 });
 
 /** What release 0.1.0 does with each kind of limit; a copy, because that release cannot change any more. */
-test('is stored in a form that release 0.1.0 ignores', async () => {
+test('a limit on requests in flight is stored in a form that release 0.1.0 ignores', async () => {
   const orgId = await world.orgWith(inFlight(5n, { key_id: WILDCARD }));
   const [row] = await world.db.query<Parameters<typeof toLimit>[0]>(
     'SELECT * FROM limits WHERE org_id = $1',

@@ -133,34 +133,40 @@ describe('a replay', () => {
 });
 
 describe('a limit under parallel decisions', () => {
-  test.each([1, 7, 150])('that fits %d of 200 allows exactly that many', async (fits) => {
-    const orgId = await world.orgWith(cap(String(fits)));
-    const results = await times(200, () => world.hold(orgId, '1'));
-    expect(verdicts(results)).toEqual({ held: fits, spend_cap_exceeded: 200 - fits });
-    expect(await counterOf(orgId, 'cap')).toBe(at('0', String(fits)));
-    await expectNoDrift(orgId);
-    const ids = results.flatMap((result) => (result.kind === 'held' ? [result.hold.id] : []));
-    expect(new Set(ids).size).toBe(fits);
-    // A released amount can be held again, exactly once.
-    const [first = ''] = ids;
-    expect((await world.ledger.void(orgId, first)).kind).toBe('changed');
-    expect(verdicts(await times(20, () => world.hold(orgId, '1')))).toEqual({
-      held: 1,
-      spend_cap_exceeded: 19,
-    });
-  });
+  test.each([1, 7, 150])(
+    'a limit that fits %d of 200 parallel decisions allows exactly that many',
+    async (fits) => {
+      const orgId = await world.orgWith(cap(String(fits)));
+      const results = await times(200, () => world.hold(orgId, '1'));
+      expect(verdicts(results)).toEqual({ held: fits, spend_cap_exceeded: 200 - fits });
+      expect(await counterOf(orgId, 'cap')).toBe(at('0', String(fits)));
+      await expectNoDrift(orgId);
+      const ids = results.flatMap((result) => (result.kind === 'held' ? [result.hold.id] : []));
+      expect(new Set(ids).size).toBe(fits);
+      // A released amount can be held again, exactly once.
+      const [first = ''] = ids;
+      expect((await world.ledger.void(orgId, first)).kind).toBe('changed');
+      expect(verdicts(await times(20, () => world.hold(orgId, '1')))).toEqual({
+        held: 1,
+        spend_cap_exceeded: 19,
+      });
+    },
+  );
 
-  test.each([1, 7, 150])('counts postings like holds: %d of 200 are allowed', async (fits) => {
-    const orgId = await world.orgWith(cap(String(fits)));
-    const results = await times<LedgerResult>(200, (index) =>
-      index % 2 === 0 ? world.hold(orgId, '1') : world.post(orgId, '1'),
-    );
-    const { spend_cap_exceeded: refused, held = 0, done = 0 } = verdicts(results);
-    expect([held + done, refused]).toEqual([fits, 200 - fits]);
-    await expectNoDrift(orgId);
-  });
+  test.each([1, 7, 150])(
+    'a limit under parallel decisions counts postings like holds: %d of 200 are allowed',
+    async (fits) => {
+      const orgId = await world.orgWith(cap(String(fits)));
+      const results = await times<LedgerResult>(200, (index) =>
+        index % 2 === 0 ? world.hold(orgId, '1') : world.post(orgId, '1'),
+      );
+      const { spend_cap_exceeded: refused, held = 0, done = 0 } = verdicts(results);
+      expect([held + done, refused]).toEqual([fits, 200 - fits]);
+      await expectNoDrift(orgId);
+    },
+  );
 
-  test('is enforced if it is the tightest of five', async () => {
+  test('a limit under parallel decisions is enforced if it is the tightest of five', async () => {
     const scope = scopeOf({ department: 'd', workflow: 'w', customer_id: 'c', chain_id: 'ch' });
     const five = (tight: number): Limit[] =>
       [
@@ -198,7 +204,7 @@ describe('a limit under parallel decisions', () => {
     }
   });
 
-  test('is only reserved if all limits allow: a denial by the last leaves the first unchanged', async () => {
+  test('a limit under parallel decisions is only reserved if all limits allow: a denial by the last leaves the first unchanged', async () => {
     const customer = scopeOf({ customer_id: 'c' });
     const orgId = await world.orgWith(cap('10'), budget('bud', '10'), pack('crp', '2'));
     expect(verdictOf(await world.hold(orgId, '3', { scope: customer, surface: 'run' }))).toBe(
@@ -215,7 +221,7 @@ describe('a limit under parallel decisions', () => {
     expect(verdictOf(await world.hold(orgId, '10'))).toBe('held');
   });
 
-  test('can be reached exactly, but not exceeded by one nanodollar', async () => {
+  test('a limit under parallel decisions can be reached exactly, but not exceeded by one nanodollar', async () => {
     const orgId = await world.orgWith(cap('10'));
     await world.posted(orgId, '4');
     await world.held(orgId, '3');
@@ -225,14 +231,14 @@ describe('a limit under parallel decisions', () => {
     expect(verdictOf(await world.hold(orgId, '0'))).toBe('held');
   });
 
-  test('that only alerts is counted and denies nothing', async () => {
+  test('a limit that only alerts is counted and denies nothing under parallel decisions', async () => {
     const orgId = await world.orgWith(cap('1', { enforcement: 'alert' }));
     await world.held(orgId, '5');
     await world.posted(orgId, '5');
     expect(await counterOf(orgId, 'cap')).toBe(at('5', '5'));
   });
 
-  test('of one org does not affect another org', async () => {
+  test('a limit of one org does not affect another org under parallel decisions', async () => {
     const [one, other] = [await world.orgWith(cap('1')), await world.orgWith(cap('1'))];
     const results = await times(20, (index) => world.hold(index % 2 === 0 ? one : other, '1'));
     expect(verdicts(results)).toEqual({ held: 2, spend_cap_exceeded: 18 });
@@ -265,7 +271,7 @@ describe('a hold', () => {
     expect(await world.ledger.reads.findHold(orgId, held.hold.id)).toEqual(held.hold);
   });
 
-  test('is listed in pages, oldest or newest first', async () => {
+  test('a hold is listed in pages, oldest or newest first', async () => {
     const orgId = await world.orgWith(cap('10'));
     const made: string[] = [];
     for (let i = 0; i < 5; i += 1) {
@@ -292,7 +298,7 @@ describe('a hold', () => {
     ['above', '9', ['over_hold']],
     ['far above the limit', '50', ['over_hold']],
     ['of nothing', '0', []],
-  ])('that is settled %s counts the actual cost', async (_, cost, marks) => {
+  ])('a hold that is settled %s counts the actual cost', async (_, cost, marks) => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4');
     const posted = await world.posted(orgId, cost, { decisionId: hold.id });
@@ -304,7 +310,7 @@ describe('a hold', () => {
     await expectNoDrift(orgId);
   });
 
-  test('of a run lasts from open to complete', async () => {
+  test('a hold of a run lasts from open to complete', async () => {
     const orgId = await world.orgWith(cap('10'));
     const opened = await world.posted(orgId, '4', { kind: 'open' });
     expect(opened).toMatchObject({ charged: null, hold: { runId: opened.posting.runId } });
@@ -322,7 +328,7 @@ describe('a hold', () => {
     await expectNoDrift(orgId);
   });
 
-  test('of a run that has expired can still be settled late by that run', async () => {
+  test('a hold of a run that has expired can still be settled late by that run', async () => {
     const orgId = await world.orgWith(cap('10'));
     const opened = await world.posted(orgId, '4', { kind: 'open', holdSeconds: 60 });
     const { runId } = opened.posting;
@@ -337,7 +343,7 @@ describe('a hold', () => {
     await expectNoDrift(orgId);
   });
 
-  test('of a call has the number of its run, survives a restart, and is settled by that run once', async () => {
+  test('a hold of a call has the number of its run, survives a restart, and is settled by that run once', async () => {
     const orgId = await world.orgWith(cap('10'));
     const runId = world.ids.next('run');
     const call = { holdId: holdIdOfCall(runId), depth: 3 };
@@ -353,7 +359,7 @@ describe('a hold', () => {
     await expectNoDrift(orgId);
   });
 
-  test('of a call counts in the limits of its chain, whose depth is checked', async () => {
+  test('a hold of a call counts in the limits of its chain, whose depth is checked', async () => {
     const chain = { match: { chain_id: WILDCARD }, span: lifetime } as const;
     const orgId = await world.orgWith(
       limitOf({ id: 'depth', kind: 'chain_depth', capacity: 2n, ...chain }),
@@ -371,7 +377,7 @@ describe('a hold', () => {
     expect(verdicts([await take(3), await take(2)])).toEqual({ chain_budget_exceeded: 2 });
   });
 
-  test('of a decision can be adopted by a run in progress', async () => {
+  test('a hold of a decision can be adopted by a run in progress', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4');
     const adopted = await world.posted(orgId, '0', { kind: 'adopt', decisionId: hold.id });
@@ -382,7 +388,7 @@ describe('a hold', () => {
     expect(await counterOf(orgId, 'cap')).toBe(at('2'));
   });
 
-  test('can be extended to at most one day after its admission, and never shortened', async () => {
+  test('a hold can be extended to at most one day after its admission, and never shortened', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4');
     const expiry = async (seconds: number) => {
@@ -435,7 +441,7 @@ describe('a hold', () => {
     expect(await world.ledger.reads.findHold(orgId, left.id)).toBeUndefined();
   });
 
-  test('that is unknown or already voided cannot be voided', async () => {
+  test('a hold that is unknown or already voided cannot be voided', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4');
     expect((await world.ledger.void(orgId, 'dec_unknown')).kind).toBe('unknown');
@@ -475,7 +481,7 @@ describe('a hold up to what fits', () => {
     await expectNoDrift(orgId);
   });
 
-  test('of a run in progress takes the most that all limits allow, and says what remains', async () => {
+  test('a hold up to what fits for a run in progress takes the most that all limits allow, and says what remains', async () => {
     const orgId = await world.orgWith(cap('1.5'), budget('bud', '9'));
     const fit = unitsOf(1n, 100n);
     const open = () => world.post(orgId, '1', { kind: 'open', amounts: fit.amountsOf(100n), fit });
@@ -510,7 +516,7 @@ describe('a hold up to what fits', () => {
     await expectNoDrift(orgId);
   });
 
-  test('by 200 parallel requests never exceeds the cap, and leaves less than one minimum', async () => {
+  test('holds up to what fits by 200 parallel requests never exceed the cap, and leave less than one minimum', async () => {
     const minimum = 7n;
     const orgId = await world.orgWith(cap('10.005'), budget('bud', '500'));
     const results = await times(200, (index) => holdUpTo(orgId, unitsOf(minimum, 30n + BigInt(index % 50))));
@@ -588,7 +594,7 @@ describe('an increase of a hold', () => {
     await expectNoDrift(orgId);
   });
 
-  test('survives a restart, once for each request id', async () => {
+  test('an increase of a hold survives a restart, once for each request id', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '1');
     const once = { ...by('2'), requestId: 'request-1' };
@@ -614,7 +620,7 @@ describe('an increase of a hold', () => {
     expect([kept?.length, kept?.at(-1)]).toEqual([16, 'r39']);
   });
 
-  test('counts in the windows of the admission, and checks limits that were created since', async () => {
+  test('an increase of a hold counts in the windows of the admission, and checks limits that were created since', async () => {
     const orgId = await world.orgWith(cap('3'));
     const hold = await world.held(orgId, '1', { holdSeconds: 86_400 });
     const admittedAtMs = world.nowMs;
@@ -637,7 +643,7 @@ describe('an increase of a hold', () => {
     await expectNoDrift(orgId);
   });
 
-  test('burns further credit packs, which the settlement uses', async () => {
+  test('an increase of a hold burns further credit packs, which the settlement uses', async () => {
     const orgId = await world.orgWith(pack('crp1', '2'), pack('crp2', '2', { createdAtMs: 1 }));
     const scope = scopeOf({ customer_id: 'c' });
     const hold = await world.held(orgId, '1', { scope, surface: 'run' });
@@ -654,7 +660,7 @@ describe('an increase of a hold', () => {
     await expectNoDrift(orgId);
   });
 
-  test('works for the hold of a run in progress, and not for one that has ended or is unknown', async () => {
+  test('an increase works for the hold of a run in progress, and not for one that has ended or is unknown', async () => {
     const orgId = await world.orgWith(cap('5'));
     const decisionId = world.ids.next('dec');
     const { posting } = await world.posted(orgId, '1', { kind: 'open', decisionId });
@@ -806,28 +812,31 @@ describe('the end of a hold', () => {
     },
   );
 
-  test.each(['voided', 'expired'])('that was %s accepts one late settlement', async (how) => {
-    const orgId = await world.orgWith(cap('10'));
-    const hold = await world.held(orgId, '4', { holdSeconds: 60 });
-    if (how === 'voided') {
-      await world.ledger.void(orgId, hold.id);
-    } else {
-      world.clock.advanceSeconds(60);
-      await world.expireAll();
-    }
-    // The released amount was used by another charge since; the late cost is posted anyway.
-    await world.posted(orgId, '10');
-    const results = await times(10, () => world.post(orgId, '4', { decisionId: hold.id }));
-    expect(verdicts(results)).toEqual({ done: 1, settled_already: 9 });
-    const [end] = await findEnds(world.db, [orgId], [hold.id]);
-    const late = (await entriesOf(orgId)).find(({ marks }) => marks.includes('late'));
-    expect(end).toMatchObject({ ended_as: how, run_id: late?.run_id });
-    expect(late?.charged_at.getTime()).toBe(hold.admittedAtMs);
-    expect(await counterOf(orgId, 'cap')).toBe(at('14'));
-    await expectNoDrift(orgId);
-  });
+  test.each(['voided', 'expired'])(
+    'the end of a hold that was %s accepts one late settlement',
+    async (how) => {
+      const orgId = await world.orgWith(cap('10'));
+      const hold = await world.held(orgId, '4', { holdSeconds: 60 });
+      if (how === 'voided') {
+        await world.ledger.void(orgId, hold.id);
+      } else {
+        world.clock.advanceSeconds(60);
+        await world.expireAll();
+      }
+      // The released amount was used by another charge since; the late cost is posted anyway.
+      await world.posted(orgId, '10');
+      const results = await times(10, () => world.post(orgId, '4', { decisionId: hold.id }));
+      expect(verdicts(results)).toEqual({ done: 1, settled_already: 9 });
+      const [end] = await findEnds(world.db, [orgId], [hold.id]);
+      const late = (await entriesOf(orgId)).find(({ marks }) => marks.includes('late'));
+      expect(end).toMatchObject({ ended_as: how, run_id: late?.run_id });
+      expect(late?.charged_at.getTime()).toBe(hold.admittedAtMs);
+      expect(await counterOf(orgId, 'cap')).toBe(at('14'));
+      await expectNoDrift(orgId);
+    },
+  );
 
-  test('and a concurrent late settlement of another hold release exactly the held amount', async () => {
+  test('the end of a hold and a concurrent late settlement of another hold release exactly the held amount', async () => {
     for (let round = 0; round < 3; round += 1) {
       const orgId = await world.orgWith(cap('100'));
       const early = await world.held(orgId, '4');
@@ -842,7 +851,7 @@ describe('the end of a hold', () => {
     }
   });
 
-  test('and the concurrent creation of a counter are consistent', async () => {
+  test('the end of a hold and the concurrent creation of a counter are consistent', async () => {
     const orgId = await world.orgWith(cap('100'));
     const hold = await world.held(orgId, '5');
     await world.insertLimit(orgId, budget('bud', '100'));
@@ -906,14 +915,14 @@ describe('the idempotency key of a hold', () => {
     expect(await counterOf(orgId, 'cap')).toBe(at('0', '4'));
   });
 
-  test('can be used again after a denial', async () => {
+  test('the idempotency key of a hold can be used again after a denial', async () => {
     const orgId = await world.orgWith(cap('3'));
     expect(verdictOf(await world.hold(orgId, '4', { key: key('a') }))).toBe('spend_cap_exceeded');
     await world.updateLimit(orgId, cap('10'));
     expect(verdictOf(await world.hold(orgId, '4', { key: key('a') }))).toBe('held');
   });
 
-  test('survives a restart with its hold', async () => {
+  test('the idempotency key of a hold survives a restart with its hold', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4', { key: key('a') });
     await world.restart();
@@ -933,26 +942,29 @@ describe('the idempotency key of a hold', () => {
     },
   };
 
-  test.each(Object.keys(ends))('is replayed after the hold was %s, and takes no second hold', async (how) => {
-    const orgId = await world.orgWith(cap('10'));
-    const hold = await world.held(orgId, '4', { key: key('a') });
-    await ends[how]?.(orgId, hold.id);
-    const settled = how === 'settled' ? '1' : '0';
-    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(responseOf(hold));
-    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
-    expect(await world.ledger.replay(orgId, requestKey('a'))).toEqual(responseOf(hold));
-    const many = await times(20, () => world.hold(orgId, '4', { key: key('a') }));
-    expect(verdicts(many)).toEqual({ replayed: 20 });
-    expect(await counterOf(orgId, 'cap')).toBe(at(settled));
-    await world.reopen();
-    expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(responseOf(hold));
-    expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
-    // A key of the same name in another org is a different key.
-    expect(verdictOf(await world.hold(await world.orgWith(), '5', { key: key('b') }))).toBe('held');
-    await expectNoDrift(orgId);
-  });
+  test.each(Object.keys(ends))(
+    'the idempotency key of a hold is replayed after the hold was %s, and takes no second hold',
+    async (how) => {
+      const orgId = await world.orgWith(cap('10'));
+      const hold = await world.held(orgId, '4', { key: key('a') });
+      await ends[how]?.(orgId, hold.id);
+      const settled = how === 'settled' ? '1' : '0';
+      expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(responseOf(hold));
+      expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
+      expect(await world.ledger.replay(orgId, requestKey('a'))).toEqual(responseOf(hold));
+      const many = await times(20, () => world.hold(orgId, '4', { key: key('a') }));
+      expect(verdicts(many)).toEqual({ replayed: 20 });
+      expect(await counterOf(orgId, 'cap')).toBe(at(settled));
+      await world.reopen();
+      expect(await world.hold(orgId, '4', { key: key('a') })).toEqual(responseOf(hold));
+      expect(await world.hold(orgId, '5', { key: key('b') })).toEqual({ kind: 'key_conflict' });
+      // A key of the same name in another org is a different key.
+      expect(verdictOf(await world.hold(await world.orgWith(), '5', { key: key('b') }))).toBe('held');
+      await expectNoDrift(orgId);
+    },
+  );
 
-  test('is replayed for 72 hours after the decision, then makes a new decision', async () => {
+  test('the idempotency key of a hold is replayed for 72 hours after the decision, then makes a new decision', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4', { key: key('a'), holdSeconds: 86_400 });
     world.clock.advanceSeconds(86_400);
@@ -967,7 +979,7 @@ describe('the idempotency key of a hold', () => {
     await expectNoDrift(orgId);
   });
 
-  test('is replayed for the time in the retention policy of the org', async () => {
+  test('the idempotency key of a hold is replayed for the time in the retention policy of the org', async () => {
     const orgId = await world.orgWith();
     await world.db.query(
       `INSERT INTO retention_policies (org_id, runs_days, content_days, audit_days, deliveries_days, idempotency_days, legal_hold,
@@ -998,7 +1010,7 @@ describe('the idempotency key of a hold', () => {
     }
   });
 
-  test('is stored encrypted at the end of its hold, and nothing is stored for a hold without a key', async () => {
+  test('the idempotency key of a hold is stored encrypted at the end of its hold, and nothing is stored for a hold without a key', async () => {
     const orgId = await world.orgWith();
     const plain = await world.held(orgId, '1');
     const keyed = await world.held(orgId, '1', { key: key('a') });
@@ -1015,7 +1027,7 @@ describe('the idempotency key of a hold', () => {
     expect(JSON.stringify([rows, ended])).not.toContain('answer of');
   });
 
-  test('of an erased customer stays used without its response, also after the end of the hold', async () => {
+  test('the idempotency key of a hold of an erased customer stays used without its response, also after the end of the hold', async () => {
     const orgId = await world.orgWith(cap('10'));
     const scope = scopeOf({ customer_id: 'acme' });
     const hold = await world.held(orgId, '4', { key: key('a'), scope });
@@ -1032,7 +1044,7 @@ describe('the idempotency key of a hold', () => {
     expect(await world.ledger.replay(orgId, requestKey('a'))).toEqual(erased);
   });
 
-  test('of a fail-open decision is stored with its hold, unless it was used before', async () => {
+  test('the idempotency key of a hold of a fail-open decision is stored with its hold, unless it was used before', async () => {
     const orgId = await world.orgWith(cap('10'));
     const given = async (name: string, digest: string): Promise<Hold> => ({
       ...(await templateHold(orgId)),
@@ -1065,7 +1077,7 @@ describe('the idempotency key of a hold', () => {
     return hold;
   }
 
-  test('that an earlier release stored in plain text is replayed while its hold is open', async () => {
+  test('the idempotency key of a hold that an earlier release stored in plain text is replayed while its hold is open', async () => {
     const orgId = await world.orgWith(cap('10'));
     const legacy: Hold = {
       ...(await templateHold(orgId)),
@@ -1084,7 +1096,7 @@ describe('the idempotency key of a hold', () => {
   });
 
   test.runIf(engine === 'embedded')(
-    'is answered, and replayed, only once its hold is in the log',
+    'the idempotency key of a hold is answered, and replayed, only once its hold is in the log',
     async () => {
       const orgId = await world.orgWith(cap('10'));
       await world.held(orgId, '1');
@@ -1112,7 +1124,7 @@ describe('the idempotency key of a hold', () => {
   );
 
   test.runIf(engine === 'embedded')(
-    'survives a crash of the process, before and after the end of its hold',
+    'the idempotency key of a hold survives a crash of the process, before and after the end of its hold',
     async () => {
       const orgId = await world.orgWith(cap('10'));
       const hold = await world.held(orgId, '4', { key: key('a') });
@@ -1352,7 +1364,7 @@ describe('a change of limits', () => {
     expect(verdictOf(await world.hold(orgId, '1'))).toBe('held');
   });
 
-  test('of the period and back includes the spend in between', async () => {
+  test('a change of the period of a limit and back includes the spend in between', async () => {
     const orgId = await world.orgWith(budget('bud', '10'));
     await world.posted(orgId, '1');
     await world.updateLimit(
@@ -1368,7 +1380,7 @@ describe('a change of limits', () => {
     await expectNoDrift(orgId);
   });
 
-  test('of the time zone of the org and back includes the spend in between', async () => {
+  test('a change of the time zone of the org and back includes the spend in between', async () => {
     const orgId = await world.orgWith(cap('10'));
     await world.posted(orgId, '1');
     await world.changeTimezone(orgId, 'Asia/Tokyo');
@@ -1380,7 +1392,7 @@ describe('a change of limits', () => {
     await expectNoDrift(orgId);
   });
 
-  test('that adds and removes a limit for a customer includes the spend in between', async () => {
+  test('a change that adds and removes a limit for a customer includes the spend in between', async () => {
     const scope = scopeOf({ customer_id: 'a' });
     const forEach = limitOf({
       id: 'all',
@@ -1402,7 +1414,7 @@ describe('a change of limits', () => {
     await expectNoDrift(orgId);
   });
 
-  test('survives a restart with open holds', async () => {
+  test('a change of limits survives a restart with open holds', async () => {
     const orgId = await world.orgWith(cap('10'));
     await world.posted(orgId, '1');
     const hold = await world.held(orgId, '2');
@@ -1420,7 +1432,7 @@ describe('a change of limits', () => {
 describe('credits', () => {
   const customer = scopeOf({ customer_id: 'c' });
 
-  test('of parallel runs are burned once', async () => {
+  test('credits of parallel runs are burned once', async () => {
     const orgId = await world.orgWith(
       pack('one', '3', { expiresAtMs: world.nowMs + 60_000 }),
       pack('two', '4'),
@@ -1432,7 +1444,7 @@ describe('credits', () => {
     await expectNoDrift(orgId);
   });
 
-  test('that were held pay after their pack expired; the rest comes from other packs or is uncovered', async () => {
+  test('credits that were held pay after their pack expired; the rest comes from other packs or is uncovered', async () => {
     const soon = pack('soon', '3', { expiresAtMs: world.nowMs + 30_000 });
     const orgId = await world.orgWith(soon);
     const opened = await world.posted(orgId, '2', { scope: customer, kind: 'open' });
@@ -1457,7 +1469,7 @@ describe('credits', () => {
     await expectNoDrift(orgId);
   });
 
-  test('of an overdue hold stay held until it has ended, and can then be burned', async () => {
+  test('credits of an overdue hold stay held until it has ended, and can then be burned', async () => {
     const orgId = await world.orgWith(pack('soon', '4', { expiresAtMs: world.nowMs + 86_400_000 }));
     await world.insertLimit(orgId, pack('later', '5'));
     await world.held(orgId, '2', { surface: 'run', scope: customer, holdSeconds: 60 });
@@ -1498,7 +1510,7 @@ describe('credits', () => {
     expect(await counterOf(orgId, 'cap')).toBe(at('0'));
   });
 
-  test('and the prepaid balance are returned once by concurrent corrections of one run', async () => {
+  test('credits and the prepaid balance are returned once by concurrent corrections of one run', async () => {
     const orgId = await world.orgWith(pack('one', '3'));
     const hold = await world.held(orgId, '1', { scope: customer });
     const { posting, chargedAtMs } = await world.posted(orgId, '5', {
@@ -1527,7 +1539,7 @@ describe('credits', () => {
 });
 
 describe('a posting', () => {
-  test('with an unknown decision is rejected', async () => {
+  test('a posting with an unknown decision is rejected', async () => {
     const orgId = await world.orgWith(cap('10'));
     expect(await world.post(orgId, '1', { decisionId: 'dec_unknown' })).toEqual({
       kind: 'unknown_decision',
@@ -1539,7 +1551,7 @@ describe('a posting', () => {
     expect(await entriesOf(orgId)).toEqual([]);
   });
 
-  test('of a run whose hold is unknown is accepted as late', async () => {
+  test('a posting of a run whose hold is unknown is accepted as late', async () => {
     const orgId = await world.orgWith(cap('10'));
     const posted = await world.posted(orgId, '1', {
       kind: 'complete',
@@ -1550,7 +1562,7 @@ describe('a posting', () => {
     await expectNoDrift(orgId);
   });
 
-  test('counts as the model of its hold, whatever name the provider reports', async () => {
+  test('a posting counts as the model of its hold, whatever name the provider reports', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '2', { scope: scopeOf({}) });
     const posted = await world.posted(orgId, '1', {
@@ -1627,7 +1639,7 @@ describe('a posting', () => {
     ['a team where none was', {}, { team: 'b' }, undefined],
     ['a chain where none was', {}, { chain_id: 'b' }, undefined],
     ['a member and tags where none were', {}, { member_id: 'b', tags: { env: 'prod' } }, undefined],
-  ])('that settles a hold with %s', async (_, held, posted, field) => {
+  ])('a posting that settles a hold with %s', async (_, held, posted, field) => {
     const orgId = await world.orgWith(cap('10'));
     const settle = async (holdId: string) =>
       world.post(orgId, '1', { scope: scopeOf(posted), decisionId: holdId });
@@ -1651,7 +1663,7 @@ describe('a posting', () => {
     await expectNoDrift(orgId);
   });
 
-  test('of a bulk group is applied with all others or not at all', async () => {
+  test('a posting of a bulk group is applied with all others or not at all', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4');
     const group = (...costs: string[]) => [
@@ -1669,7 +1681,7 @@ describe('a posting', () => {
     await expectNoDrift(orgId);
   });
 
-  test('of a rejected bulk group does not affect concurrent groups', async () => {
+  test('a posting of a rejected bulk group does not affect concurrent groups', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '2');
     const results = await Promise.all([
@@ -1689,7 +1701,7 @@ describe('a posting', () => {
     await expectNoDrift(orgId);
   });
 
-  test('with the external id of an existing run returns that run', async () => {
+  test('a posting with the external id of an existing run returns that run', async () => {
     const orgId = await world.orgWith(cap('10'));
     const first = await world.posted(orgId, '1', { externalId: 'x' });
     const again = await world.post(orgId, '5', { externalId: 'x' });
@@ -1707,7 +1719,7 @@ describe('a posting', () => {
     await world.posted(otherOrg, '1', { externalId: 'x' });
   });
 
-  test('with an existing external id and different content is rejected, also in the same group and after a restart', async () => {
+  test('a posting with an existing external id and different content is rejected, also in the same group and after a restart', async () => {
     const orgId = await world.orgWith(cap('10'));
     const x = (contentDigest: string | null, cost = '1') =>
       world.postingOf(cost, { externalId: 'x', contentDigest });
@@ -1732,7 +1744,7 @@ describe('a posting', () => {
     await expectNoDrift(orgId);
   });
 
-  test('with an external id that occurs twice in a group creates one run', async () => {
+  test('a posting with an external id that occurs twice in a group creates one run', async () => {
     const orgId = await world.orgWith(cap('10'));
     const postings = ['1', '1'].map((cost) => world.postingOf(cost, { externalId: 'x' }));
     expect(await world.ledger.post({ orgId, postings })).toMatchObject({
@@ -1742,7 +1754,7 @@ describe('a posting', () => {
     expect(await counterOf(orgId, 'cap')).toBe(at('1'));
   });
 
-  test('with an external id in many concurrent requests creates one run', async () => {
+  test('a posting with an external id in many concurrent requests creates one run', async () => {
     const orgId = await world.orgWith(cap('10'));
     const results: GroupResult[] = [];
     const ask = async () => {
@@ -1760,7 +1772,7 @@ describe('a posting', () => {
     expect(await entriesOf(orgId)).toHaveLength(1);
   });
 
-  test('whose `storeResponse` throws does not fail the others', async () => {
+  test('a posting whose `storeResponse` throws does not fail the others', async () => {
     const orgId = await world.orgWith(cap('10', { thresholds: [20] }));
     const hold = await world.held(orgId, '2');
     const stored: string[] = [];
@@ -1849,7 +1861,7 @@ describe('thresholds', () => {
     expect(await alertsOf(orgId)).toEqual([50, 50, 80, 100]);
   });
 
-  test('of a prepaid balance emit their events again after a top-up, also after a restart', async () => {
+  test('thresholds of a prepaid balance emit their events again after a top-up, also after a restart', async () => {
     const balance = (dollars: string) =>
       limitOf({
         id: 'ppd',
@@ -1899,7 +1911,7 @@ describe('the maximum number of open holds', () => {
     await small.close();
   });
 
-  test('applies to runs in progress as well, and not to finished ones', async () => {
+  test('the maximum number of open holds applies to runs in progress as well, and not to finished ones', async () => {
     const small = await LedgerWorld.open({ holdsMax: 3 });
     const orgId = await small.orgWith(cap('10'));
     const open = (runs: number) =>

@@ -236,7 +236,7 @@ describe.runIf(engine === 'postgres')('an org with a backlog', () => {
     expect([await expired(orgId), transactions]).toEqual([2 * perTransaction, started + 1]);
   });
 
-  test('whose worker is away does not keep the holds of other orgs open', async () => {
+  test('a backlog of an org whose worker is away does not keep the holds of other orgs open', async () => {
     await open();
     const [away, healthy] = [await newOrg(), await newOrg()];
     await overdue(away, 150);
@@ -256,7 +256,7 @@ describe.runIf(engine === 'postgres')('an org with a backlog', () => {
     expect(await expired(away)).toBe(150);
   });
 
-  test('is left to the process that has its lease, until that stops or the lease lapses', async () => {
+  test('a backlog of an org is left to the process that has its lease, until that stops or the lease lapses', async () => {
     await open();
     const orgId = await newOrg();
     await overdue(orgId, 350);

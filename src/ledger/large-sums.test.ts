@@ -50,7 +50,7 @@ describe.each(['block', 'alert'] as const)('a limit that is enforced by `%s`', (
     expect(await sumOf(orgId)).toBe(twice);
   }
 
-  test('is used up if it has a counter', async () => {
+  test('a limit beyond 64 bits is used up if it has a counter', async () => {
     const orgId = await world.orgWith(cap);
     await world.posted(orgId, '1');
     await record(orgId, largest, 1);
@@ -58,7 +58,7 @@ describe.each(['block', 'alert'] as const)('a limit that is enforced by `%s`', (
     await expectUsedUp(orgId);
   });
 
-  test('is used up if it is created later', async () => {
+  test('a limit beyond 64 bits is used up if it is created later', async () => {
     const orgId = await world.createOrg();
     await record(orgId, largest, 1);
     await record(orgId, largest, 2);
@@ -66,7 +66,7 @@ describe.each(['block', 'alert'] as const)('a limit that is enforced by `%s`', (
     await expectUsedUp(orgId);
   });
 
-  test('is used up after a restart', async () => {
+  test('a limit beyond 64 bits is used up after a restart', async () => {
     const orgId = await world.orgWith(cap);
     await record(orgId, largest, 1);
     await record(orgId, largest, 2);

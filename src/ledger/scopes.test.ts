@@ -102,7 +102,7 @@ test('a value named like the wildcard is counted once', async () => {
 describe('a run that settles a decision', () => {
   const tagged = (tags: Record<string, string>) => scopeOf({ tags });
 
-  test('counts under the tags of the decision, and under tags that only the run has', async () => {
+  test('a run that settles a decision counts under the tags of the decision, and under tags that only the run has', async () => {
     const orgId = await world.orgWith(
       budget({ 'tag:env': '*' }, '9', { id: 'env' }),
       budget({ 'tag:step': '*' }, '9', { id: 'step' }),

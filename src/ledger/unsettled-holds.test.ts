@@ -178,7 +178,7 @@ describe('a hold that expires unsettled', () => {
     await expectNoDrift(orgId);
   });
 
-  test('is released if the org was changed back', async () => {
+  test('a hold that expires unsettled is released if the org was changed back', async () => {
     const orgId = await orgWith(cap);
     await world.held(orgId, '5', { holdSeconds });
     await world.setOnUnsettled(orgId, 'release');
@@ -188,7 +188,7 @@ describe('a hold that expires unsettled', () => {
     await expectNoDrift(orgId);
   });
 
-  test('is released if the org was removed', async () => {
+  test('a hold that expires unsettled is released if the org was removed', async () => {
     const orgId = await orgWith(cap);
     await world.held(orgId, '5', { holdSeconds });
     await world.db.query('UPDATE orgs SET removed_at = now() WHERE id = $1', [orgId]);
@@ -198,7 +198,7 @@ describe('a hold that expires unsettled', () => {
     expect(await entriesOf(orgId)).toEqual([]);
   });
 
-  test('that was decided fail-open is posted with both marks', async () => {
+  test('a fail-open hold that expires unsettled is posted with both marks', async () => {
     const orgId = await orgWith(cap);
     const hold: Hold = {
       ...(await world.held(await world.orgWith(), '3')),
@@ -237,7 +237,7 @@ describe('a hold that expires unsettled', () => {
     }
   });
 
-  test('is posted in batches, one for each hold, beside settlements of the same holds', async () => {
+  test('a hold that expires unsettled is posted in batches, one for each hold, beside settlements of the same holds', async () => {
     const orgId = await orgWith(cap);
     const holds = await Promise.all(
       Array.from({ length: 230 }, () => world.held(orgId, '0.01', { holdSeconds })),
@@ -273,45 +273,51 @@ describe('a late settlement', () => {
     return states;
   }
 
-  test.each(costs)('of %s leaves the ledger as if the held amount had not been posted', async (cost) => {
-    const scope = scopeOf({ customer_id: 'c' });
-    const [posted, released] = await bothWays(
-      (orgId, { id }) =>
-        world.posted(orgId, cost, {
-          amounts: amounts(cost),
-          decisionId: id,
-          scope: scopeOf({ team: 't', chain_id: '1' }),
-        }),
-      { scope, surface: 'run' },
-    );
-    expect(posted).toEqual(released);
-  });
+  test.each(costs)(
+    'a late settlement of %s leaves the ledger as if the held amount had not been posted',
+    async (cost) => {
+      const scope = scopeOf({ customer_id: 'c' });
+      const [posted, released] = await bothWays(
+        (orgId, { id }) =>
+          world.posted(orgId, cost, {
+            amounts: amounts(cost),
+            decisionId: id,
+            scope: scopeOf({ team: 't', chain_id: '1' }),
+          }),
+        { scope, surface: 'run' },
+      );
+      expect(posted).toEqual(released);
+    },
+  );
 
-  test.each(costs)('of %s by the run in progress leaves the ledger as without the posting', async (cost) => {
-    const states: unknown[] = [];
-    for (const treatment of ['post_held', 'release'] as const) {
-      const orgId = await world.orgWith(...all());
-      await world.setOnUnsettled(orgId, treatment);
-      const scope = scopeOf({ customer_id: 'c', chain_id: '1' });
-      const opened = await world.posted(orgId, '5', { kind: 'open', holdSeconds, scope });
-      world.clock.advanceSeconds(holdSeconds + 1);
-      await world.expireAll();
-      const { runId } = opened.posting;
-      const decisionId = opened.hold?.id ?? '';
-      const complete: Partial<Posting> = {
-        kind: 'complete',
-        runId,
-        decisionId,
-        scope,
-        amounts: amounts(cost),
-      };
-      expect((await world.posted(orgId, cost, complete)).marks).toEqual(['late']);
-      expect(verdictOf(await world.post(orgId, cost, complete))).toBe('settled_already');
-      await expectNoDrift(orgId);
-      states.push(await stateOf(orgId));
-    }
-    expect(states[0]).toEqual(states[1]);
-  });
+  test.each(costs)(
+    'a late settlement of %s by the run in progress leaves the ledger as without the posting',
+    async (cost) => {
+      const states: unknown[] = [];
+      for (const treatment of ['post_held', 'release'] as const) {
+        const orgId = await world.orgWith(...all());
+        await world.setOnUnsettled(orgId, treatment);
+        const scope = scopeOf({ customer_id: 'c', chain_id: '1' });
+        const opened = await world.posted(orgId, '5', { kind: 'open', holdSeconds, scope });
+        world.clock.advanceSeconds(holdSeconds + 1);
+        await world.expireAll();
+        const { runId } = opened.posting;
+        const decisionId = opened.hold?.id ?? '';
+        const complete: Partial<Posting> = {
+          kind: 'complete',
+          runId,
+          decisionId,
+          scope,
+          amounts: amounts(cost),
+        };
+        expect((await world.posted(orgId, cost, complete)).marks).toEqual(['late']);
+        expect(verdictOf(await world.post(orgId, cost, complete))).toBe('settled_already');
+        await expectNoDrift(orgId);
+        states.push(await stateOf(orgId));
+      }
+      expect(states[0]).toEqual(states[1]);
+    },
+  );
 
   test('takes the place of the run that the expiry created, with its own external id', async () => {
     const orgId = await orgWith(cap);
@@ -335,7 +341,7 @@ describe('a late settlement', () => {
     await expectNoDrift(orgId);
   });
 
-  test('of unknown cost keeps the held amount', async () => {
+  test('a late settlement of unknown cost keeps the held amount', async () => {
     const orgId = await orgWith(cap);
     const hold = await expired(orgId, '5');
     const posted = await world.posted(orgId, '0', { decisionId: hold.id, costAsHeld: 'usage_missing' });
@@ -346,7 +352,7 @@ describe('a late settlement', () => {
     await expectNoDrift(orgId);
   });
 
-  test('that contradicts its decision changes nothing', async () => {
+  test('a late settlement that contradicts its decision changes nothing', async () => {
     const orgId = await orgWith(cap);
     const hold = await expired(orgId, '5');
     const scope = scopeOf({ workflow: 'other' });
@@ -377,7 +383,7 @@ describe('a late settlement', () => {
     await expectNoDrift(orgId);
   });
 
-  test('by a run that starts under the expired hold corrects the amount when the run completes', async () => {
+  test('a late settlement by a run that starts under the expired hold corrects the amount when the run completes', async () => {
     const orgId = await orgWith(cap, chain);
     const hold = await expired(orgId, '5');
     const scope = scopeOf({ chain_id: '1' });
@@ -393,7 +399,7 @@ describe('a late settlement', () => {
     await expectNoDrift(orgId);
   });
 
-  test('is exact after the end of the hold was deleted', async () => {
+  test('a late settlement is exact after the end of the hold was deleted', async () => {
     const orgId = await orgWith(cap);
     const opened = await world.posted(orgId, '5', { kind: 'open', holdSeconds });
     world.clock.advanceSeconds(holdSeconds + 1);

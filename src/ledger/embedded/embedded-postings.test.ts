@@ -93,7 +93,7 @@ async function postBoth(
 const settled = async (orgId: string) => Object.values(await world.counters(orgId));
 
 describe.runIf(engine === 'embedded')('a charge that arrives while another one is being committed', () => {
-  test('is posted after it, and counted with it', async () => {
+  test('a charge that arrives while another one is being committed is posted after it, and counted with it', async () => {
     const orgId = await newOrg();
     expect(await postBoth(orgId, ['1', '2'])).toMatchObject([
       { value: { kind: 'done' } },
@@ -104,7 +104,7 @@ describe.runIf(engine === 'embedded')('a charge that arrives while another one i
     expect(await world.audit(orgId)).toEqual([]);
   });
 
-  test('is denied if both together exceed a limit', async () => {
+  test('a charge that arrives while another one is being committed is denied if both together exceed a limit', async () => {
     const orgId = await newOrg();
     expect(await postBoth(orgId, ['8', '3'])).toMatchObject([
       { value: { kind: 'done' } },
@@ -115,7 +115,7 @@ describe.runIf(engine === 'embedded')('a charge that arrives while another one i
     expect(await world.audit(orgId)).toEqual([]);
   });
 
-  test('is decided again if it was denied because of one that was rolled back', async () => {
+  test('a charge that arrives while another one is being committed is decided again if it was denied because of one that was rolled back', async () => {
     const orgId = await newOrg();
     expect(await postBoth(orgId, ['8', '3'], { fails: true })).toMatchObject([
       { status: 'rejected' },
@@ -126,7 +126,7 @@ describe.runIf(engine === 'embedded')('a charge that arrives while another one i
     expect(await world.audit(orgId)).toEqual([]);
   });
 
-  test('stays posted if the one before is rolled back', async () => {
+  test('a charge that arrives while another one is being committed stays posted if the one before is rolled back', async () => {
     const orgId = await newOrg();
     expect(await postBoth(orgId, ['1', '2'], { fails: true })).toMatchObject([
       { status: 'rejected' },
@@ -185,7 +185,7 @@ describe.runIf(engine === 'embedded')('a charge that arrives while another one i
     expect(await world.audit(orgId)).toEqual([]);
   });
 
-  test('with a new external_id is denied if both together exceed a limit', async () => {
+  test('a charge with a new external_id is denied if both together exceed a limit with the one that is being committed', async () => {
     const orgId = await newOrg();
     const { result: first } = await startPosting(orgId, '8');
     expect(await world.post(orgId, '3', { externalId: 'x' })).toMatchObject({ kind: 'denied' });

@@ -127,7 +127,7 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
     expect(restored().find(({ id }) => id === 'dec_2')?.expiresAtMs).toBe(6_000_000);
   });
 
-  test('is emptied a while after all holds were removed, but not while there is one', async () => {
+  test('the hold log is emptied a while after all holds were removed, but not while there is one', async () => {
     const log = openTracked();
     await log.append([holdOf('dec_1'), holdOf('dec_2')]);
     await log.append([holdOf('dec_3')]);
@@ -272,7 +272,7 @@ describe.runIf(engine === 'embedded')('the hold log', () => {
     expect(restored()).toEqual([holdOf('dec_1')]);
   });
 
-  test('is not readable by other users', async () => {
+  test('the hold log is not readable by other users', async () => {
     const log = openLog(join(directory, 'own'));
     await log.append([holdOf('dec_1')]);
     expect(statSync(join(directory, 'own')).mode & 0o077).toBe(0);
@@ -355,7 +355,7 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
     expect(await world.audit(orgId)).toEqual([]);
   });
 
-  test('has every acknowledged hold, also after a crash', async () => {
+  test('a ledger that restarts has every acknowledged hold, also after a crash', async () => {
     const held = await Promise.all(Array.from({ length: 10 }, () => world.held(orgId, '0.5')));
     const opened = await world.posted(orgId, '1', { kind: 'open' });
     await world.ledger.extend(orgId, held[0]?.id ?? '', 2_000);
@@ -411,7 +411,7 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
     await giveUpHolds();
   });
 
-  test('starts if both were restored together', async () => {
+  test('a ledger that restarts starts if both were restored together', async () => {
     const hold = await world.held(orgId, '1');
     await world.ledger.close();
     await world.db.close();
@@ -425,43 +425,46 @@ describe.runIf(engine === 'embedded')('a ledger that restarts', () => {
     expect(await world.ledger.reads.findHold(orgId, hold.id)).toMatchObject({ id: hold.id });
   });
 
-  test.each([1, 2, 3])('starts after a crash before step %d of its generation', async (step) => {
-    for (const isFirst of [false, true]) {
-      await world.ledger.close();
-      if (isFirst) {
-        rmSync(holdsDirectory(), { recursive: true });
-        await world.db.query('DELETE FROM hold_log_generation', []);
-      }
-      const log = openLog(holdsDirectory());
-      let written = 0;
-      const dies = () => {
-        written += 1;
-        if (written === step) {
-          throw new Error('killed');
+  test.each([1, 2, 3])(
+    'a ledger that restarts starts after a crash before step %d of its generation',
+    async (step) => {
+      for (const isFirst of [false, true]) {
+        await world.ledger.close();
+        if (isFirst) {
+          rmSync(holdsDirectory(), { recursive: true });
+          await world.db.query('DELETE FROM hold_log_generation', []);
         }
-      };
-      const dying: HoldLog = {
-        ...log,
-        writeGeneration: (generation) => {
-          dies();
-          return log.writeGeneration(generation);
-        },
-      };
-      const dyingDb: Database = {
-        ...world.db,
-        query: async (sql, params) => {
-          if (sql.startsWith('INSERT')) {
-            dies();
+        const log = openLog(holdsDirectory());
+        let written = 0;
+        const dies = () => {
+          written += 1;
+          if (written === step) {
+            throw new Error('killed');
           }
-          return world.db.query(sql, params);
-        },
-      };
-      await expect(beginGeneration(dyingDb, dying)).rejects.toThrow('killed');
-      log.close();
-      await world.reopen();
-      await world.held(orgId, '1');
-      // Reopens once more, this time after a clean shutdown.
-      await world.reopen();
-    }
-  });
+        };
+        const dying: HoldLog = {
+          ...log,
+          writeGeneration: (generation) => {
+            dies();
+            return log.writeGeneration(generation);
+          },
+        };
+        const dyingDb: Database = {
+          ...world.db,
+          query: async (sql, params) => {
+            if (sql.startsWith('INSERT')) {
+              dies();
+            }
+            return world.db.query(sql, params);
+          },
+        };
+        await expect(beginGeneration(dyingDb, dying)).rejects.toThrow('killed');
+        log.close();
+        await world.reopen();
+        await world.held(orgId, '1');
+        // Reopens once more, this time after a clean shutdown.
+        await world.reopen();
+      }
+    },
+  );
 });
