@@ -76,7 +76,7 @@ test('a list without a period has none, and one sorted by it has the last 30 day
   expect(json.data[0].period).not.toHaveProperty('trend');
 });
 
-test('one customer', async () => {
+test('the periods of one customer', async () => {
   expect(idsIn(await list(`${days}&sort=-period.runs&customer_id=c`))).toEqual(['c']);
   expect(idsIn(await list(`${days}&sort=-period.runs&customer_id=old`))).toEqual([]);
 });

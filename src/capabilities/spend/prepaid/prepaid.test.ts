@@ -23,7 +23,7 @@ const topUp = (amount_usd: string, more: object = {}) => send('POST', '/top-ups'
 const read = async () => (await send('GET', '')).json;
 
 describe('the account', () => {
-  test('is disabled and empty by default', async () => {
+  test('the prepaid account is disabled and empty by default', async () => {
     const none = { id: null, enabled: false, topped_up_usd: '0' };
     expect(await read()).toEqual(none);
     expect((await send('PUT', '', { enabled: false })).json).toEqual(none);

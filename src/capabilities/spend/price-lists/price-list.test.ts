@@ -130,7 +130,7 @@ const modelsDev = {
 };
 
 describe('LiteLLM', () => {
-  test('is detected, and its entries become entries of the catalog', () => {
+  test('a price list of LiteLLM is detected, and its entries become entries of the catalog', () => {
     const { format, catalog, skipped } = read(litellm);
     expect([format, catalog.schema, catalog.date]).toEqual(['litellm', 1, asOf]);
     expect(skipped).toEqual({ other_provider: 1, free: 1 });
@@ -204,7 +204,7 @@ describe('LiteLLM', () => {
 });
 
 describe('models.dev', () => {
-  test('is detected, and its entries become entries of the catalog', () => {
+  test('a price list of models.dev is detected, and its entries become entries of the catalog', () => {
     const { format, catalog, skipped } = read(modelsDev);
     expect(format).toBe('models.dev');
     expect(skipped).toEqual({ other_provider: 1, free: 2, not_expressible: 2 });

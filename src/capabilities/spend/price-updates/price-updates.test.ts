@@ -104,7 +104,7 @@ describe('an update', () => {
     expect(applied.models.map(without)).toEqual(planned.models.map(without));
   });
 
-  test('can be scheduled, and prices until then stay', async () => {
+  test('a price update can be scheduled, and prices until then stay', async () => {
     await update([entry('later', '1')]);
     const start = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
     const { models } = await update([entry('later', '1.2')], { effective_from: start });
@@ -138,7 +138,7 @@ describe('an update', () => {
     expect(models).toEqual([expect.objectContaining({ status: 'skipped', reason: 'no_price' })]);
   });
 
-  test('with a wrong list changes nothing and names every wrong field', async () => {
+  test('a price update with a wrong list changes nothing and names every wrong field', async () => {
     const send = (catalog: object) => admin('POST', '/price-updates', { catalog });
     const { status, json } = await send({
       schema: 1,
@@ -192,13 +192,13 @@ describe('an update', () => {
     );
   });
 
-  test('is for operators only', async () => {
+  test('a price update is for operators only', async () => {
     const body = { catalog: { schema: 1, date: '2026-11-15', sources, models: [entry('a', '1')] } };
     const answer = await world.request('POST', '/v1/admin/price-updates', { key: org.ownerKey, body });
     expect([answer.status, answer.json.error.code]).toEqual([403, 'forbidden']);
   });
 
-  test('that fails before its commit leaves nothing behind', async () => {
+  test('a price update that fails before its commit leaves nothing behind', async () => {
     world.fault = (point, route) => {
       if (point === 'write.before_commit' && route === 'price_updates.create') {
         throw new Error('killed');
@@ -218,7 +218,7 @@ describe('an update', () => {
     expect((await update(body.catalog.models)).counts.added).toBe(2);
   });
 
-  test('at the same time as others applies each list once', async () => {
+  test('price updates at the same time apply each list once', async () => {
     await update([entry('race', '1')]);
     world.clock.advanceSeconds(1);
     const body = {
@@ -235,7 +235,7 @@ describe('an update', () => {
     expect((await priceOf('race')).versions).toHaveLength(2);
   });
 
-  test('with the shipped catalog finds nothing to do on a new installation', async () => {
+  test('a price update with the shipped catalog finds nothing to do on a new installation', async () => {
     const fresh = await createWorld();
     try {
       const answer = await fresh.request('POST', '/v1/admin/price-updates', {
@@ -249,7 +249,7 @@ describe('an update', () => {
     }
   });
 
-  test('with the shipped catalog adds modifiers and units to prices that release 0.1.0 inserted', async () => {
+  test('a price update with the shipped catalog adds modifiers and units to prices that release 0.1.0 inserted', async () => {
     const fresh = await createWorld();
     try {
       await fresh.db.query(
@@ -300,7 +300,7 @@ describe('modifiers and units', () => {
     return json.cost_usd;
   };
 
-  test('of a list are applied, and runs are charged by them', async () => {
+  test('modifiers and units of a list are applied, and runs are charged by them', async () => {
     expect((await update([listed('terms', '1', '0.01')])).counts.added).toBe(1);
     expect(await costOf('terms')).toBe('1.01');
     const { models } = await update([listed('terms', '1.2', '0.012')]);
@@ -345,7 +345,7 @@ describe('modifiers and units', () => {
     expect((await update([changed])).counts).toMatchObject({ pending: 0, unchanged: 1 });
   });
 
-  test('that the API would not take are rejected, with the model that has them', async () => {
+  test('modifiers and units that the API would not take are rejected, with the model that has them', async () => {
     const send = (more: Entry) =>
       admin('POST', '/price-updates', {
         catalog: { schema: 1, date: '2026-11-15', sources, models: [entry('odd', rates, more)] },
@@ -364,7 +364,7 @@ describe('modifiers and units', () => {
 });
 
 describe('prices of operators', () => {
-  test('are kept, also if they equal the list when they are set', async () => {
+  test('prices of operators are kept, also if they equal the list when they are set', async () => {
     await update([entry('own', '1'), entry('same', '1')]);
     await put('own', { input_usd_per_million: '7' });
     await put('same', { input_usd_per_million: '1', provider: 'acme' });
@@ -380,7 +380,7 @@ describe('prices of operators', () => {
     expect([await inputOf('own'), await inputOf('same')]).toEqual(['7', '1']);
   });
 
-  test('are handed back to updates on request', async () => {
+  test('prices of operators are handed back to updates on request', async () => {
     await put('back', { input_usd_per_million: '2' });
     expect((await update([entry('back', '2.1')])).counts.kept).toBe(1);
     await put('back', { input_usd_per_million: '2', follows_updates: true });
@@ -389,7 +389,7 @@ describe('prices of operators', () => {
     expect(await inputOf('back')).toBe('2.1');
   });
 
-  test('that begin later take over from an update, and stay', async () => {
+  test('prices of operators that begin later take over from an update, and stay', async () => {
     await update([entry('soon', '1')]);
     const start = new Date(world.clock.now().getTime() + 60_000).toISOString();
     await put('soon', { input_usd_per_million: '5', effective_from: start });
@@ -399,7 +399,7 @@ describe('prices of operators', () => {
     expect((await update([entry('soon', '1.2')])).counts.kept).toBe(1);
   });
 
-  test('that release 0.1.0 stored are kept, and its catalog prices are not', async () => {
+  test('prices of operators that release 0.1.0 stored are kept, and its catalog prices are not', async () => {
     await update([entry('old-own', '1'), entry('old-catalog', '1')]);
     await world.db.query(
       `UPDATE model_prices SET follows_updates = NULL, source = NULL,
@@ -414,7 +414,7 @@ describe('prices of operators', () => {
     ]);
   });
 
-  test('also apply to other names of their model, which an update does not take away', async () => {
+  test('prices of operators also apply to other names of their model, which an update does not take away', async () => {
     await put('named', { input_usd_per_million: '3' });
     expect(await pricedAs('named-2026-01-01')).toEqual({ model: 'named', nanos: 3_000_000_000n });
     const { models } = await update([entry('named-2026-01-01', '3.1')]);

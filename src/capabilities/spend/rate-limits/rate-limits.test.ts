@@ -292,7 +292,7 @@ describe('the org lists its policies', () => {
   const names = async (query: string) =>
     (await list(query)).json.data.map(({ name }: { name: string }) => name).join();
 
-  test('with pages, sorts and filters', async () => {
+  test('an org lists its rate policies with pages, sorts and filters', async () => {
     const { json } = await put({
       policies: [
         { ...policy, name: 'b' },
@@ -314,12 +314,12 @@ describe('the org lists its policies', () => {
     expect(refusalOf(await list('?sort=limit'))).toEqual(invalid('sort invalid_value'));
   });
 
-  test('with its read limit', async () => {
+  test('an org lists its rate policies with its read limit', async () => {
     await put({ read_rpm: 900 });
     expect((await list('')).json).toMatchObject({ data: [], read_rpm: 900 });
   });
 
-  test('if it has the scope and the role', async () => {
+  test('an org lists its rate policies if it has the scope and the role', async () => {
     const { secret: viewer } = await world.mintKey(org, 'viewer', ['budgets:read']);
     expect((await list('', viewer)).status).toBe(200);
     const { secret: unscoped } = await world.mintKey(org, 'owner', ['org:read']);
@@ -348,7 +348,7 @@ describe('a limit on requests in flight', () => {
   const decide = (fields: object = {}) =>
     as('POST', '/v1/edge/decision', { model: 'gpt-4o', estimated_cost_usd: '0.1', ...fields });
 
-  test('has no window, keeps its id, and is accepted as it is shown', async () => {
+  test('a limit on requests in flight has no window, keeps its id, and is accepted as it is shown', async () => {
     const { json } = await put({ policies: [inFlight] });
     expect(json.policies).toMatchObject([{ ...inFlight, match: {}, burst: null, window_seconds: 0 }]);
     const { id: _, created_at: __, updated_at: ___, ...shown } = json.policies[0];
@@ -405,7 +405,7 @@ describe('a limit on requests in flight', () => {
     ]);
   });
 
-  test('of each key leaves other keys alone, and frees the places of a caller that is gone', async () => {
+  test('a limit on requests in flight of each key leaves other keys alone, and frees the places of a caller that is gone', async () => {
     await put({ policies: [{ ...inFlight, limit: 1, match: { key_id: '*' } }] });
     const { secret } = await world.mintKey(org, 'member', ['edge:decide']);
     const body = { model: 'gpt-4o', estimated_cost_usd: '0.1' };

@@ -67,7 +67,7 @@ describe('the trace of a correction', () => {
       [org.id],
     );
 
-  test('is listed with who, why, when and how much, the newest first', async () => {
+  test('the trace of a correction is listed with who, why, when and how much, the newest first', async () => {
     const org = await world.createOrg();
     const { json: run } = await post(org, '/v1/runs', { model: 'm', cost_usd: '3' });
     expect((await adjustmentsOf(org, run.id)).json).toEqual({ data: [], next_cursor: null });
@@ -105,7 +105,7 @@ describe('the trace of a correction', () => {
     expect(second).toEqual({ data: [json.data[1]], next_cursor: null });
   });
 
-  test('has one time in its response, in the list and in the audit log, also while the ledger is ahead of the clock', async () => {
+  test('the trace of a correction has one time in its response, in the list and in the audit log, also while the ledger is ahead of the clock', async () => {
     const org = await world.createOrg();
     world.clock.advanceSeconds(600);
     const { json: run } = await post(org, '/v1/runs', { model: 'm', cost_usd: '3' });
@@ -121,7 +121,7 @@ describe('the trace of a correction', () => {
     expect(log.data).toMatchObject([{ after: { created_at: adjusted.created_at } }]);
   });
 
-  test('is an audit entry and an event, each once, also if the request is repeated', async () => {
+  test('the trace of a correction is an audit entry and an event, each once, also if the request is repeated', async () => {
     const org = await world.createOrg();
     await subscribe(org);
     const { json: run } = await post(org, '/v1/runs', { model: 'm', cost_usd: '3' });
@@ -181,7 +181,7 @@ describe('the trace of a correction', () => {
     ]);
   });
 
-  test('of a rejected correction is neither listed nor an event', async () => {
+  test('a rejected correction is neither listed nor an event', async () => {
     const org = await world.createOrg();
     await subscribe(org);
     const { json: run } = await post(org, '/v1/runs', { model: 'm', cost_usd: '3' });
@@ -191,7 +191,7 @@ describe('the trace of a correction', () => {
     expect(await eventsOf(org)).toEqual([]);
   });
 
-  test('of a repriced run names the caller', async () => {
+  test('the correction of a repriced run names the caller', async () => {
     const org = await world.createOrg();
     const model = `later-${org.id.slice(4)}`;
     const { json: decision } = await post(org, '/v1/edge/decision', { model, estimated_cost_usd: '1' });
@@ -224,14 +224,14 @@ describe('the trace of a correction', () => {
     expect((await adjustmentsOf(org, run.id)).json.data).toMatchObject([{ amount_usd: '-1', actor: null }]);
   });
 
-  test('of an unknown run, or of one of another org, is not found', async () => {
+  test('corrections of an unknown run, or of one of another org, are not found', async () => {
     const [org, other] = [await world.createOrg(), await world.createOrg()];
     const { json: run } = await post(org, '/v1/runs', { model: 'm', cost_usd: '3' });
     expect((await adjustmentsOf(other, run.id)).status).toBe(404);
     expect((await adjustmentsOf(org, 'run_none')).status).toBe(404);
   });
 
-  test('is shown on the page of the run', async () => {
+  test('the trace of a correction is shown on the page of the run', async () => {
     const org = await world.createOrg();
     const { json: run } = await post(org, '/v1/runs', { model: 'm', cost_usd: '3' });
     await post(org, `/v1/runs/${run.id}/adjustments`, { amount_usd: '-2', reason: 'mis-costed' });

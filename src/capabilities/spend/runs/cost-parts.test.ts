@@ -71,7 +71,7 @@ describe('a run', () => {
     await expectBalanced('154.07');
   });
 
-  test('has the parts of its completion, and none while it runs', async () => {
+  test('a run has the parts of its completion, and none while it runs', async () => {
     const { id, cost_parts } = await post('/v1/runs', {
       model: 'every-kind',
       status: 'running',
@@ -83,7 +83,7 @@ describe('a run', () => {
     expect(await get(`/v1/runs/${id}`)).toMatchObject({ cost_parts: everyPart });
   });
 
-  test('is unsplit if its cost was given or posted as held', async () => {
+  test('a run is unsplit if its cost was given or posted as held', async () => {
     const given = await post('/v1/runs', { model: 'every-kind', cost_usd: '1.5', input_tokens: 9 });
     expect(given.cost_parts).toEqual([part('unsplit', 0, '1.5')]);
     const { decision_id } = await post('/v1/edge/decision', {
@@ -104,7 +104,7 @@ describe('a run', () => {
     });
   });
 
-  test('has its corrections as a kind of their own', async () => {
+  test('a run has its corrections as a kind of their own', async () => {
     const { id } = await post('/v1/runs', { model: 'every-kind', input_tokens: 1_000_000 });
     await post(`/v1/runs/${id}/adjustments`, { amount_usd: '-0.5', reason: 'refund' });
     const { run } = await post(`/v1/runs/${id}/adjustments`, { amount_usd: '0.2', reason: 'fee' });
@@ -114,7 +114,7 @@ describe('a run', () => {
     await expectBalanced('1.71');
   });
 
-  test('has the parts of its new price after it was repriced', async () => {
+  test('a run has the parts of its new price after it was repriced', async () => {
     const runs = [
       { model: 'later-9', input_tokens: 1_000_000, output_tokens: 1_000_000 },
       { model: 'later-9', input_tokens: 1_000_000, output_tokens: 1_000_000 },
@@ -184,7 +184,7 @@ describe('a run', () => {
 });
 
 describe('usage', () => {
-  test('is grouped by kind, the most expensive first, and sums to the total', async () => {
+  test('usage is grouped by kind, the most expensive first, and sums to the total', async () => {
     await post('/v1/runs', everything);
     await post('/v1/runs', { model: 'every-kind', cost_usd: '1' });
     const { total, data } = await get(`/v1/orgs/${org.id}/usage?group_by=kind`);
@@ -201,7 +201,7 @@ describe('usage', () => {
     );
   });
 
-  test('is paged by kind without losing or repeating one', async () => {
+  test('usage is paged by kind without losing or repeating one', async () => {
     await post('/v1/runs', everything);
     const kinds: string[] = [];
     for (let cursor: string | null = ''; cursor !== null; ) {
@@ -232,7 +232,7 @@ describe('usage', () => {
     ]);
   });
 
-  test('is compared, exported and drawn by kind', async () => {
+  test('usage is compared, exported and drawn by kind', async () => {
     await post('/v1/runs', { model: 'every-kind', input_tokens: 2_000_000 });
     const compared = await get(`/v1/orgs/${org.id}/usage?group_by=kind&compare=previous`);
     expect(compared.data[0]).toMatchObject({

@@ -115,21 +115,24 @@ describe('runs without a value', () => {
     ['team,customer_id', 'gdb'],
     ['tag:env', 'gfeda'],
     ['team,tag:env', 'ged'],
-  ])('without=%s', async (without, expected) => {
+  ])('the list of runs without=%s', async (without, expected) => {
     expect(modelsIn(await list(`without=${without}`))).toBe(expected);
   });
 
-  test.each(['model', 'colour', 'tag:', ',', 'team&team=web'])('without=%s is rejected', async (without) => {
-    const { status, json } = await list(`without=${without}`);
-    expect([status, json.error.details.fields[0]]).toMatchObject([
-      422,
-      { field: 'without', code: 'invalid_value' },
-    ]);
-  });
+  test.each(['model', 'colour', 'tag:', ',', 'team&team=web'])(
+    'the list of runs without=%s is rejected',
+    async (without) => {
+      const { status, json } = await list(`without=${without}`);
+      expect([status, json.error.details.fields[0]]).toMatchObject([
+        422,
+        { field: 'without', code: 'invalid_value' },
+      ]);
+    },
+  );
 });
 
 describe('the number of runs', () => {
-  test('is returned on request, for the filters and the range', async () => {
+  test('the number of runs is returned on request, for the filters and the range', async () => {
     const countOf = async (query: string) => (await list(`count=true&limit=1&${query}`)).json.count;
     expect(await countOf('')).toEqual({ value: 7, exact: true });
     expect(await countOf('team=web&sort=-cost_usd')).toEqual({ value: 3, exact: true });
@@ -141,7 +144,7 @@ describe('the number of runs', () => {
     expect((await list('limit=1')).json).not.toHaveProperty('count');
   });
 
-  test('is a lower bound beyond the number of runs that are read', async () => {
+  test('the number of runs is a lower bound beyond the number of runs that are read', async () => {
     const count = (rowsMax: number, model?: string) =>
       countRows(world.db, {
         table: 'runs',

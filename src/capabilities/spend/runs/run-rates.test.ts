@@ -51,7 +51,7 @@ describe('a run', () => {
     [{ units: { web_search: 3 } }, '0.0345'],
     [{ units: { web_search: 3 }, region: 'us' }, '0.03495'],
     [{ units: { web_search: 0 } }, '0.0045'],
-  ])('with %j costs %s', async (more, cost_usd) => {
+  ])('a run with %j costs %s', async (more, cost_usd) => {
     const { json } = await send('POST', '/v1/runs', { ...usage, ...more });
     expect(json).toMatchObject({
       cost_usd,
@@ -82,11 +82,11 @@ describe('a run', () => {
     [{ units: { web_search: -1 } }, 'units.web_search out_of_range'],
     [{ units: [] }, 'units invalid_type'],
     [{ cache_write_1h_tokens: 600, cached_input_tokens: 500 }, 'cache_write_1h_tokens out_of_range'],
-  ])('with %j is rejected', async (more, fault) => {
+  ])('a run with %j is rejected', async (more, fault) => {
     expect(faultsOf(await send('POST', '/v1/runs', { ...usage, ...more }))).toContain(fault);
   });
 
-  test('of a model that is charged by units alone needs units', async () => {
+  test('a run of a model that is charged by units alone needs units', async () => {
     expect(faultsOf(await send('POST', '/v1/runs', { model: 'by-second', input_tokens: 9 }))).toEqual([
       'units required',
     ]);
@@ -95,7 +95,7 @@ describe('a run', () => {
     expect((await send('POST', '/v1/runs', { model: 'by-second', cost_usd: '2' })).json.cost_usd).toBe('2');
   });
 
-  test('is the same run only with the same service', async () => {
+  test('a run is the same run as another only with the same service', async () => {
     const body = { ...usage, external_id: 'once', service_tier: 'batch', units: { web_search: 1 } };
     const { json } = await send('POST', '/v1/runs', body);
     expect((await send('POST', '/v1/runs', body)).json.id).toBe(json.id);
@@ -103,7 +103,7 @@ describe('a run', () => {
     expect((await send('POST', '/v1/runs', { ...body, units: { web_search: 2 } })).status).toBe(409);
   });
 
-  test('in bulk is charged like a single one, and names the index of a unit without a price', async () => {
+  test('a run in bulk is charged like a single one, and names the index of a unit without a price', async () => {
     const runs = [
       { ...usage, service_tier: 'batch' },
       { ...usage, units: { page: 1 } },
@@ -116,7 +116,7 @@ describe('a run', () => {
     expect(read.json).toMatchObject({ cost_usd: '0.00225', service_tier: 'batch' });
   });
 
-  test('counts one-hour writes as cache writes in usage', async () => {
+  test('a run counts one-hour writes as cache writes in usage', async () => {
     const before = (await send('GET', `/v1/orgs/${org.id}/usage`)).json.total.cache_write_tokens;
     await send('POST', '/v1/runs', { ...usage, cache_write_tokens: 100, cache_write_1h_tokens: 200 });
     const after = (await send('GET', `/v1/orgs/${org.id}/usage`)).json.total.cache_write_tokens;
@@ -167,7 +167,7 @@ describe('a run in progress', () => {
     expect(json.held_usd).toBe('1.202256');
   });
 
-  test('is posted as held if a unit has no price, and can be repriced once it has one', async () => {
+  test('a run in progress is posted as held if a unit has no price, and can be repriced once it has one', async () => {
     const { json: run } = await send('POST', '/v1/runs', running);
     const completed = await send('POST', `/v1/runs/${run.id}/complete`, {
       output_tokens: 10,
@@ -203,7 +203,7 @@ describe('a decision', () => {
   const settle = async (decision_id: string, more: object = {}) =>
     (await send('POST', '/v1/runs', { ...usage, decision_id, ...more })).json;
 
-  test('is settled by its tier and region unless the run states others', async () => {
+  test('a decision is settled by its tier and region unless the run states others', async () => {
     const { json: one } = await decide({ service_tier: 'batch', region: 'us' });
     expect(one.held_usd).toBe('0.00495');
     expect(await settle(one.decision_id)).toMatchObject({
@@ -219,7 +219,7 @@ describe('a decision', () => {
     });
   });
 
-  test('is never rejected when it is settled, whatever its units', async () => {
+  test('a decision is never rejected when it is settled, whatever its units', async () => {
     const { json } = await decide({});
     const run = await settle(json.decision_id, { units: { nothing: 1 } });
     expect(run).toMatchObject({ cost_usd: json.held_usd, marks: ['unpriced'] });

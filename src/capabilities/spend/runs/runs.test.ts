@@ -19,7 +19,7 @@ const spentBy = async (of: TestOrg) => {
 const priced = { model: 'gpt-4o', input_tokens: 1_000_000, output_tokens: 0 };
 
 describe('a finished run', () => {
-  test('is charged the given cost or the price of its model, and stores the price version', async () => {
+  test('a finished run is charged the given cost or the price of its model, and stores the price version', async () => {
     const given = await send('POST', '/v1/runs', { model: 'home-grown', cost_usd: '0.000000001' });
     expect(given.json).toMatchObject({ status: 'succeeded', cost_usd: '0.000000001', price_version: null });
     const computed = await send('POST', '/v1/runs', priced);
@@ -42,15 +42,18 @@ describe('a finished run', () => {
       '0.0527',
     ],
     ['images', { model: 'dall-e-3', images: 2 }, '0.08'],
-  ])('is charged for its %s, when it is posted and when it is completed', async (_, said, cost_usd) => {
-    expect((await send('POST', '/v1/runs', said)).json).toMatchObject({ cost_usd, marks: [] });
-    const { model, ...measured } = said;
-    const asked = { model, status: 'running', input_tokens: 1_000, max_output_tokens: 500, ...measured };
-    const { json: run } = await send('POST', '/v1/runs', asked);
-    const completed = await send('POST', `/v1/runs/${run.id}/complete`, measured);
-    // No marks, because the hold was large enough.
-    expect(completed.json).toMatchObject({ cost_usd, marks: [] });
-  });
+  ])(
+    'a finished run is charged for its %s, when it is posted and when it is completed',
+    async (_, said, cost_usd) => {
+      expect((await send('POST', '/v1/runs', said)).json).toMatchObject({ cost_usd, marks: [] });
+      const { model, ...measured } = said;
+      const asked = { model, status: 'running', input_tokens: 1_000, max_output_tokens: 500, ...measured };
+      const { json: run } = await send('POST', '/v1/runs', asked);
+      const completed = await send('POST', `/v1/runs/${run.id}/complete`, measured);
+      // No marks, because the hold was large enough.
+      expect(completed.json).toMatchObject({ cost_usd, marks: [] });
+    },
+  );
 
   test.each([
     ['an unknown model without a cost', { model: 'unknown-model' }, ['model invalid_value']],
@@ -82,7 +85,7 @@ describe('a finished run', () => {
     ['an unknown status', { ...priced, status: 'done' }, ['status invalid_value']],
     ['an unknown field', { ...priced, colour: 'red' }, ['colour unknown_field']],
     ['a running run without an estimate', { model: 'm', status: 'running' }, ['estimated_cost_usd required']],
-  ])('is rejected with %s, and nothing is posted', async (_, body, faults) => {
+  ])('a finished run is rejected with %s, and nothing is posted', async (_, body, faults) => {
     const own = await world.createOrg();
     const answer = await send('POST', '/v1/runs', body, own);
     expect(answer.status).toBe(422);
@@ -91,7 +94,7 @@ describe('a finished run', () => {
     expect(await spentBy(own)).toBe('0');
   });
 
-  test('with a used external id returns the existing run, charged once, also for concurrent requests', async () => {
+  test('a finished run with a used external id returns the existing run, charged once, also for concurrent requests', async () => {
     const own = await world.createOrg();
     const body = { external_id: 'mine', model: 'm', cost_usd: '2' };
     const answers = await Promise.all([0, 1, 2, 3].map(() => send('POST', '/v1/runs', body, own)));
@@ -110,25 +113,33 @@ describe('a finished run', () => {
     ['time', { started_at: '2026-01-02T00:00:00Z' }],
     ['outcome', { status: 'failed' }],
     ['content', { content: 'hello' }],
-  ])('with a used external id and a different %s is a conflict, and changes nothing', async (_, other) => {
-    const own = await world.createOrg();
-    const body = {
-      external_id: 'mine',
-      model: 'm',
-      cost_usd: '2',
-      tags: { a: 'b' },
-      started_at: '2026-01-01T00:00:00Z',
-    };
-    const first = await send('POST', '/v1/runs', body, own);
-    expect(first.status).toBe(201);
-    const { status, json } = await send('POST', '/v1/runs', { ...body, ...other }, own);
-    expect([status, json.error]).toMatchObject([409, { code: 'conflict', details: {} }]);
-    const same = { ...body, cost_usd: '2.00', started_at: '2026-01-01T01:00:00+01:00', status: 'succeeded' };
-    expect((await send('POST', '/v1/runs', same, own)).json).toEqual(first.json);
-    expect(await spentBy(own)).toBe('2');
-  });
+  ])(
+    'a finished run with a used external id and a different %s is a conflict, and changes nothing',
+    async (_, other) => {
+      const own = await world.createOrg();
+      const body = {
+        external_id: 'mine',
+        model: 'm',
+        cost_usd: '2',
+        tags: { a: 'b' },
+        started_at: '2026-01-01T00:00:00Z',
+      };
+      const first = await send('POST', '/v1/runs', body, own);
+      expect(first.status).toBe(201);
+      const { status, json } = await send('POST', '/v1/runs', { ...body, ...other }, own);
+      expect([status, json.error]).toMatchObject([409, { code: 'conflict', details: {} }]);
+      const same = {
+        ...body,
+        cost_usd: '2.00',
+        started_at: '2026-01-01T01:00:00+01:00',
+        status: 'succeeded',
+      };
+      expect((await send('POST', '/v1/runs', same, own)).json).toEqual(first.json);
+      expect(await spentBy(own)).toBe('2');
+    },
+  );
 
-  test('with a used external id is compared even after its details were deleted, unless it has no digest', async () => {
+  test('a finished run with a used external id is compared even after its details were deleted, unless it has no digest', async () => {
     const own = await world.createOrg();
     const body = { external_id: 'mine', model: 'm', cost_usd: '2' };
     const { json: first } = await send('POST', '/v1/runs', body, own);
@@ -157,7 +168,7 @@ describe('a finished run', () => {
     ]);
   });
 
-  test('with an Idempotency-Key is posted once, and the replay returns the same bytes', async () => {
+  test('a finished run with an Idempotency-Key is posted once, and the replay returns the same bytes', async () => {
     const own = await world.createOrg();
     const post = () =>
       send('POST', '/v1/runs', { model: 'm', cost_usd: '2' }, own, { 'idempotency-key': 'k' });
@@ -168,7 +179,7 @@ describe('a finished run', () => {
 });
 
 describe('a run with an external id', () => {
-  test('that was created as running is replayed after its completion; a finished run with that id is a conflict', async () => {
+  test('a run with an external id that was created as running is replayed after its completion; a finished run with that id is a conflict', async () => {
     const own = await world.createOrg();
     const body = { external_id: 'mine', model: 'm', status: 'running', estimated_cost_usd: '2' };
     const opened = await send('POST', '/v1/runs', body, own);
@@ -182,7 +193,7 @@ describe('a run with an external id', () => {
     expect(await spentBy(own)).toBe('1');
   });
 
-  test('that settles a decision is replayed; with another cost it is a conflict and settles nothing', async () => {
+  test('a run with an external id that settles a decision is replayed; with another cost it is a conflict and settles nothing', async () => {
     const own = await world.createOrg();
     const decide = async () =>
       (await send('POST', '/v1/edge/decision', { model: 'm', estimated_cost_usd: '1' }, own)).json
@@ -199,7 +210,7 @@ describe('a run with an external id', () => {
     expect(await spentBy(own)).toBe('0.5');
   });
 
-  test('that is sent twice concurrently with different bodies is one run and one conflict', async () => {
+  test('a run with an external id that is sent twice concurrently with different bodies is one run and one conflict', async () => {
     const own = await world.createOrg();
     const answers = await Promise.all(
       ['1', '2'].map((cost_usd) => send('POST', '/v1/runs', { external_id: 'x', model: 'm', cost_usd }, own)),
@@ -219,7 +230,7 @@ describe('a settlement whose cost is unknown', () => {
     ['the model has no price', usage, 'unpriced'],
     ['it has no usage', {}, 'usage_missing'],
     ['its usage is zero', { input_tokens: 0, output_tokens: 0 }, 'usage_missing'],
-  ])('is posted at the held amount if %s', async (_, said, mark) => {
+  ])('a settlement whose cost is unknown is posted at the held amount if %s', async (_, said, mark) => {
     const before = await spentBy(org);
     const settled = await send('POST', '/v1/runs', {
       model: 'home-grown',
@@ -239,7 +250,7 @@ describe('a settlement whose cost is unknown', () => {
     expect(json).toMatchObject({ balanced: true });
   });
 
-  test('is posted at the held amount after its hold has ended', async () => {
+  test('a settlement whose cost is unknown is posted at the held amount after its hold has ended', async () => {
     const decision_id = await decide();
     await send('DELETE', `/v1/orgs/${org.id}/holds/${decision_id}`);
     const late = await send('POST', '/v1/runs', { model: 'home-grown', ...usage, decision_id });
@@ -249,7 +260,7 @@ describe('a settlement whose cost is unknown', () => {
   test.each([
     ['a cost of zero', { cost_usd: '0' }],
     ['no usage and a failure', { status: 'failed' }],
-  ])('is free with %s', async (_, said) => {
+  ])('a settlement whose cost is unknown is free with %s', async (_, said) => {
     const settled = await send('POST', '/v1/runs', {
       model: 'home-grown',
       ...said,
@@ -472,13 +483,13 @@ describe('a run that names a decision', () => {
   test.each([
     ['another customer', { model: 'm', customer_id: 'b' }, 'customer_id'],
     ['a workflow that the decision was not for', { model: 'm', workflow: 'w' }, 'workflow'],
-  ])('must not contradict the decision with %s', async (_, said, field) => {
+  ])('a run that names a decision must not contradict the decision with %s', async (_, said, field) => {
     const decision_id = await decide({ customer_id: 'a' });
     const answer = await send('POST', '/v1/runs', { ...said, cost_usd: '1', decision_id });
     expect(faultsOf(answer)).toEqual([`${field} invalid_value`]);
   });
 
-  test('may name another model, and counts as the one that was decided on', async () => {
+  test('a run that names a decision may name another model, and counts as the one that was decided on', async () => {
     const decision_id = await decide({ model: 'gpt-4o' });
     const exact = { model: 'gpt-4o-2024-08-06', input_tokens: 1_000_000, output_tokens: 0, decision_id };
     const { json } = await send('POST', '/v1/runs', exact);
@@ -499,7 +510,7 @@ describe('a run that names a decision', () => {
     expect([again.status, again.json.error.code]).toEqual([409, 'conflict']);
   });
 
-  test('that another run has settled is posted in full and marked late if it was running under it', async () => {
+  test('a run that names a decision that another run has settled is posted in full and marked late if it was running under it', async () => {
     const by = await world.createOrg();
     const { json: decision } = await send(
       'POST',
@@ -533,7 +544,7 @@ describe('a run that names a decision', () => {
     expect(await spentBy(by)).toBe('1.25');
   });
 
-  test('cannot settle a decision of another org', async () => {
+  test('a run that names a decision cannot settle a decision of another org', async () => {
     const decision_id = await decide({});
     const answer = await send(
       'POST',
@@ -567,7 +578,7 @@ describe('a running run', () => {
     expect(twice.json.error.code).toBe('conflict');
   });
 
-  test('can be completed after the clock was set back, and does not finish before it started', async () => {
+  test('a running run can be completed after the clock was set back, and does not finish before it started', async () => {
     const { json: run } = await send('POST', '/v1/runs', {
       model: 'm',
       status: 'running',
@@ -580,7 +591,7 @@ describe('a running run', () => {
     expect(done.json).toMatchObject({ cost_usd: '2', finished_at: run.started_at });
   });
 
-  test('is posted in full and marked late if its hold has expired', async () => {
+  test('a running run is posted in full and marked late if its hold has expired', async () => {
     const { json: run } = await send('POST', '/v1/runs', {
       model: 'm',
       status: 'running',
@@ -594,7 +605,7 @@ describe('a running run', () => {
   });
 
   test.each(['GET /v1/runs/%s', 'POST /v1/runs/%s/complete', 'POST /v1/runs/%s/adjustments'])(
-    'is not found by other orgs: %s',
+    'a running run is not found by other orgs: %s',
     async (route) => {
       const { json: run } = await send('POST', '/v1/runs', {
         model: 'm',
@@ -640,7 +651,7 @@ describe('bulk', () => {
     expect(await spentBy(own)).toBe('7');
   });
 
-  test('with a used external id and a different body is rejected as a whole with the index of the run', async () => {
+  test('a bulk request with a used external id and a different body is rejected as a whole with the index of the run', async () => {
     const own = await world.createOrg();
     const refusalOf = async (runs: object[], query = '') => {
       const { status, json } = await bulk(runs, own, query);

@@ -42,7 +42,7 @@ async function expectBalanced(cost_usd: string): Promise<void> {
 }
 
 describe('another model than that of the decision', () => {
-  test('is recorded and priced, named as `model` or as `served_model`', async () => {
+  test('another model than that of the decision is recorded and priced, named as `model` or as `served_model`', async () => {
     const decisions = [await decide(), await decide()];
     const named = await post('/v1/runs', { model: 'gpt-4o', decision_id: decisions[0], ...million });
     expect(named).toMatchObject(asServed);
@@ -53,7 +53,7 @@ describe('another model than that of the decision', () => {
     await expectBalanced('5');
   });
 
-  test('is recorded and priced for each run of a bulk request', async () => {
+  test('another model than that of the decision is recorded and priced for each run of a bulk request', async () => {
     const runs = [
       { model: 'gpt-4o', decision_id: await decide(), ...million },
       { model: 'gpt-4o-mini', served_model: 'gpt-4o', decision_id: await decide(), ...million },
@@ -62,7 +62,7 @@ describe('another model than that of the decision', () => {
     expect((await send('GET', '/v1/runs')).json.data).toMatchObject([asServed, asServed]);
   });
 
-  test('is recorded and priced when a running run is completed', async () => {
+  test('another model than that of the decision is recorded and priced when a running run is completed', async () => {
     const running = { model: 'gpt-4o-mini', status: 'running', estimated_cost_usd: '4' };
     const own = await post('/v1/runs', running);
     expect(own.served_model).toBeNull();
@@ -75,7 +75,7 @@ describe('another model than that of the decision', () => {
     await expectBalanced('5');
   });
 
-  test('counts in the limits and the usage of the model that was decided on', async () => {
+  test('another model than that of the decision counts in the limits and the usage of the model that was decided on', async () => {
     const budget = (model: string) =>
       post(`/v1/orgs/${org.id}/budgets`, {
         name: model,
@@ -97,7 +97,7 @@ describe('another model than that of the decision', () => {
     expect(Object.fromEntries(settled)).toEqual({ 'gpt-4o-mini': '2.5', 'gpt-4o': '0' });
   });
 
-  test('is priced in full above its hold, and late', async () => {
+  test('another model than that of the decision is priced in full above its hold, and late', async () => {
     const decision_id = await decide({ estimated_cost_usd: '1', expires_in_seconds: 60 });
     const late = await decide({ expires_in_seconds: 60 });
     expect(await post('/v1/runs', { model: 'gpt-4o', decision_id, ...million })).toMatchObject({
@@ -113,7 +113,7 @@ describe('another model than that of the decision', () => {
     await expectBalanced('5');
   });
 
-  test('is recorded and priced if the held amount was posted before', async () => {
+  test('another model than that of the decision is recorded and priced if the held amount was posted before', async () => {
     await send('PATCH', `/v1/orgs/${org.id}`, { on_unsettled: 'post_held' });
     const decision_id = await decide({ expires_in_seconds: 60 });
     world.clock.advanceSeconds(61);
@@ -138,7 +138,7 @@ describe('another model than that of the decision', () => {
 });
 
 describe('another name of the decided model', () => {
-  test('is recorded, and has the price of the hold even if that has changed since', async () => {
+  test('another name of the decided model is recorded, and has the price of the hold even if that has changed since', async () => {
     const model = `tuned-${org.id.slice(4)}`;
     await putPrice(model, '1');
     const decision_id = await decide({ model });
@@ -150,7 +150,7 @@ describe('another name of the decided model', () => {
 });
 
 describe('a served model without a price', () => {
-  test('is charged as held and marked, and repriced by its own price', async () => {
+  test('a served model without a price is charged as held and marked, and repriced by its own price', async () => {
     const served_model = `mystery-${org.id.slice(4)}`;
     await send('POST', `/v1/orgs/${org.id}/webhooks`, {
       url: 'https://hooks.example.com/purser',
@@ -175,7 +175,7 @@ describe('a served model without a price', () => {
     await expectBalanced('3');
   });
 
-  test('is charged at the price of the decision if that is more than the hold', async () => {
+  test('a served model without a price is charged at the price of the decision if that is more than the hold', async () => {
     const decision_id = await decide({ estimated_cost_usd: '0.1' });
     expect(await post('/v1/runs', { model: 'mystery-9', decision_id, ...million })).toMatchObject({
       ...unpricedAsHeld,
@@ -184,7 +184,7 @@ describe('a served model without a price', () => {
     });
   });
 
-  test('is charged at the default rates of the org, if it has any', async () => {
+  test('a served model without a price is charged at the default rates of the org, if it has any', async () => {
     await send('PUT', `/v1/orgs/${org.id}/unpriced-policy`, {
       on_unpriced: 'hold_default',
       input_usd_per_million: '3',
@@ -200,7 +200,7 @@ describe('a served model without a price', () => {
     expect(await post('/v1/runs', failed)).toMatchObject({ cost_usd: '0', marks: [] });
   });
 
-  test('is rejected in a run without a decision, under the name of its field', async () => {
+  test('a served model without a price is rejected in a run without a decision, under the name of its field', async () => {
     const { status, json } = await send('POST', '/v1/runs', {
       model: 'gpt-4o',
       served_model: 'mystery-9',

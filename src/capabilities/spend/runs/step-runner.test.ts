@@ -75,7 +75,7 @@ describe('runSteps', () => {
     expect(calls).toEqual(['check a', 'undo a', 'error']);
   });
 
-  test('waits for an undo before it starts the next one', async () => {
+  test('runSteps waits for an undo before it starts the next one', async () => {
     const calls: Calls = [];
     const slow: Step<Calls> = {
       name: 'slow',

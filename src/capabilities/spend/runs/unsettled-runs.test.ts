@@ -43,7 +43,7 @@ async function expectBalanced(cost_usd: string, runs: number): Promise<void> {
 }
 
 describe('the setting', () => {
-  test('is `release` at first, can be read and changed, and is audited', async () => {
+  test('the setting for unsettled holds is `release` at first, can be read and changed, and is audited', async () => {
     const other = await world.createOrg();
     const as = (method: string, body?: object) =>
       world.request(method, `/v1/orgs/${other.id}`, { key: other.ownerKey, ...(body && { body }) });
@@ -99,7 +99,7 @@ describe('an edge decision that expires', () => {
     expect((await send('DELETE', `/v1/orgs/${org.id}/holds/${decisionId}`)).status).toBe(409);
   });
 
-  test('is corrected by its late run, which takes its place', async () => {
+  test('an edge decision that expires is corrected by its late run, which takes its place', async () => {
     const decisionId = await expiredDecision();
     const [unsettled] = await unsettledRuns();
     const body = {
@@ -148,7 +148,7 @@ describe('an edge decision that expires', () => {
     expect((await send('GET', `/v1/runs/${json.id}`)).json).toMatchObject({ content: 'hello' });
   });
 
-  test('is corrected in bulk, each once, also if bad runs are skipped', async () => {
+  test('an edge decision that expires is corrected in bulk, each once, also if bad runs are skipped', async () => {
     const first = await expiredDecision();
     const second = await expiredDecision();
     const runs = [first, second].map((decision_id) => ({ model: 'gpt-4o', decision_id, cost_usd: '0.1' }));
@@ -176,7 +176,7 @@ describe('an edge decision that expires', () => {
     await expectBalanced('1', 2);
   });
 
-  test('can be completed by the id of the run, and adjusted before that', async () => {
+  test('an edge decision that expires can be completed by the id of the run, and adjusted before that', async () => {
     await expiredDecision();
     const [{ id }] = await unsettledRuns();
     const adjusted = await send('POST', `/v1/runs/${id}/adjustments`, { amount_usd: '-0.2', reason: 'r' });
@@ -188,7 +188,7 @@ describe('an edge decision that expires', () => {
     await expectBalanced('0.4', 1);
   });
 
-  test('can still be continued as a running run, and completed then', async () => {
+  test('an edge decision that expires can still be continued as a running run, and completed then', async () => {
     const decisionId = await expiredDecision();
     const [unsettled] = await unsettledRuns();
     const { json: run } = await send('POST', '/v1/runs', {
@@ -214,7 +214,7 @@ describe('an edge decision that expires', () => {
     await expectBalanced('0.1', 1);
   });
 
-  test('that a run in progress had taken over is posted for that run', async () => {
+  test('an edge decision that expires after a run in progress had taken it over is posted for that run', async () => {
     const { json } = await send('POST', '/v1/edge/decision', decision);
     const { json: run } = await send('POST', '/v1/runs', {
       model: 'gpt-4o',
@@ -235,7 +235,7 @@ describe('an edge decision that expires', () => {
 });
 
 describe('a running run whose hold expires', () => {
-  test('stays running at the held amount, and is corrected when it completes', async () => {
+  test('a running run whose hold expires stays running at the held amount, and is corrected when it completes', async () => {
     const { id } = await expiredRun({ input_tokens: 70, tags: { a: 'b' } });
     expect((await send('GET', `/v1/runs/${id}`)).json).toMatchObject({
       status: 'running',
@@ -252,7 +252,7 @@ describe('a running run whose hold expires', () => {
     await expectBalanced('0.0035', 1);
   });
 
-  test('is corrected after the end of its hold was deleted', async () => {
+  test('a running run whose hold expires is corrected after the end of its hold was deleted', async () => {
     const { id } = await expiredRun();
     await world.db.query('DELETE FROM hold_ends WHERE org_id = $1', [org.id]);
     await send('POST', `/v1/runs/${id}/complete`, { cost_usd: '0.1' });
@@ -328,7 +328,7 @@ describe('an adjustment and the settlement in one batch of the ledger', () => {
     await expectBalanced('0.4', 1);
   });
 
-  test('is counted if it comes after the settlement', async () => {
+  test('an adjustment in one batch with the settlement of its run is counted if it comes after the settlement', async () => {
     const decision_id = await expiredDecision();
     const [{ id }] = await unsettledRuns();
     const late = ['/v1/runs', { model: 'gpt-4o', decision_id, cost_usd: '0.4' }] as const;

@@ -88,7 +88,7 @@ describe('the policy', () => {
     expect(fieldsOf(json)).toMatchObject(fields.map((field) => ({ field, code })));
   });
 
-  test('is changed by admins of its own org only', async () => {
+  test('the policy for models without a price is changed by admins of its own org only', async () => {
     const member = await world.mintKey(org, 'member', ['budgets:read', 'budgets:write']);
     const reader = await world.mintKey(org, 'admin', ['budgets:read']);
     const admin = await world.mintKey(org, 'admin', ['budgets:write']);
@@ -104,7 +104,7 @@ describe('the policy', () => {
     expect((await put(admin.secret)).on_unpriced).toBe('record');
   });
 
-  test('has one version per change, also if several are sent at once', async () => {
+  test('the policy for models without a price has one version per change, also if several are sent at once', async () => {
     const answers = await Promise.all(
       ['1', '2', '3', '4'].map((usd) =>
         call('PUT', policyPath(), {
@@ -123,7 +123,7 @@ describe('the policy', () => {
     expect((await call('GET', policyPath())).json.id).toBe(rows.at(-1)?.id);
   });
 
-  test('applies at once in another cache of the same database, and while caches are bypassed', async () => {
+  test('the policy for models without a price applies at once in another cache of the same database, and while caches are bypassed', async () => {
     const others = createCallPrices(world.db, createPrices(world.db));
     const bypassed = { ...world.db, notificationsHealthy: () => false };
     const unhealthy = createCallPrices(bypassed, createPrices(bypassed));
@@ -143,7 +143,7 @@ describe('the policy', () => {
     await expect.poll(found).toEqual([undefined, undefined]);
   });
 
-  test('is explained by the resolution of a name', async () => {
+  test('the policy for models without a price is explained by the resolution of a name', async () => {
     const resolve = async (name: string) => (await call('GET', `/v1/models/resolve?model=${name}`)).json;
     expect(await resolve(model)).toMatchObject({
       priced_as: null,
@@ -169,7 +169,7 @@ describe('the policy', () => {
 });
 
 describe('a run of a model without a price', () => {
-  test('is rejected under `refuse`, alone and in bulk', async () => {
+  test('a run of a model without a price is rejected under `refuse`, alone and in bulk', async () => {
     expect(fieldsOf((await post('/v1/runs', { model, ...tokens })).json)).toMatchObject([{ field: 'model' }]);
     const { json } = await post('/v1/runs/bulk', {
       runs: [
@@ -180,7 +180,7 @@ describe('a run of a model without a price', () => {
     expect(fieldsOf(json)).toMatchObject([{ field: 'runs[1].model' }]);
   });
 
-  test('is charged at the default rates, also by another name of a model without a price', async () => {
+  test('a run of a model without a price is charged at the default rates, also by another name of a model without a price', async () => {
     const { id } = await holdDefault();
     for (const name of [model, `openai/${model}-2024-08-06`]) {
       const { status, json } = await post('/v1/runs', { model: name, ...tokens });
@@ -197,7 +197,7 @@ describe('a run of a model without a price', () => {
     }
   });
 
-  test('is recorded at no cost, and its tokens count', async () => {
+  test('a run of a model without a price is recorded at no cost, and its tokens count', async () => {
     await record();
     await world.request('PUT', `/v1/admin/orgs/${org.id}/rate-limits`, {
       key: world.operatorKey,
@@ -219,7 +219,7 @@ describe('a run of a model without a price', () => {
     expect(denied.error).toMatchObject({ code: 'quota_exhausted', details: { unit: 'tokens', used: 1_500 } });
   });
 
-  test('that states its cost, or whose model has a price, is not affected', async () => {
+  test('a run of a model without a price that states its cost, or whose model has a price, is not affected', async () => {
     await record();
     const stated = (await post('/v1/runs', { model, ...tokens, cost_usd: '0.5' })).json;
     expect(stated).toMatchObject({ cost_usd: '0.5', marks: [], price_source: null });
@@ -228,7 +228,7 @@ describe('a run of a model without a price', () => {
     expect((await listed()).data).toEqual([]);
   });
 
-  test('in bulk and as a backfill is charged at the default rates', async () => {
+  test('a run of a model without a price in bulk and as a backfill is charged at the default rates', async () => {
     const { id } = await holdDefault();
     const runs = [
       { model, ...tokens },
@@ -252,7 +252,7 @@ describe('a run of a model without a price', () => {
     expect((await call('GET', '/v1/runs?unpriced=false')).json.data).toHaveLength(3);
   });
 
-  test('in progress holds the default rates and is charged at them, also if the policy changes meanwhile', async () => {
+  test('a run of a model without a price in progress holds the default rates and is charged at them, also if the policy changes meanwhile', async () => {
     await holdDefault();
     const { json: running } = await post('/v1/runs', {
       model,
@@ -275,7 +275,7 @@ describe('a run of a model without a price', () => {
     expect((await listed()).data).toMatchObject([{ model, runs: 1, output_tokens: 500 }]);
   });
 
-  test('in progress under `record` holds nothing and costs nothing', async () => {
+  test('a run of a model without a price in progress under `record` holds nothing and costs nothing', async () => {
     await record();
     const { json: running } = await post('/v1/runs', {
       model,
@@ -293,7 +293,7 @@ describe('a run of a model without a price', () => {
     });
   });
 
-  test('whose price begins later is charged at the default rates until then', async () => {
+  test('a run of a model without a price whose price begins later is charged at the default rates until then', async () => {
     await holdDefault();
     const later = new Date(world.clock.now().getTime() + 60_000).toISOString();
     await putPrice('soon-priced', { effective_from: later });
@@ -337,7 +337,7 @@ describe('a decision on a model without a price', () => {
     expect(run).toMatchObject({ cost_usd: '0.04', marks: ['unpriced'], price_source: 'none' });
   });
 
-  test('is fitted into the limits at the default rates, and into those of tokens under `record`', async () => {
+  test('a decision on a model without a price is fitted into the limits at the default rates, and into those of tokens under `record`', async () => {
     await call('PUT', `/v1/orgs/${org.id}/spend-cap`, { cap_usd: '0.03' });
     await holdDefault();
     const { json: fitted } = await decide({ ...usage, fit: true });
@@ -355,7 +355,7 @@ describe('a decision on a model without a price', () => {
     expect(json).toMatchObject({ held_usd: '0', max_output_tokens: 200 });
   });
 
-  test('can be increased by output tokens, at the rates of its hold', async () => {
+  test('a decision on a model without a price can be increased by output tokens, at the rates of its hold', async () => {
     await holdDefault();
     const { json: charged } = await decide(usage);
     await record();
@@ -365,7 +365,7 @@ describe('a decision on a model without a price', () => {
     expect((await increase(free.decision_id)).json.held_usd).toBe('0');
   });
 
-  test('has the price of the model that its run reports, if that has one', async () => {
+  test('a decision on a model without a price has the price of the model that its run reports, if that has one', async () => {
     await holdDefault();
     const { json: unpriced } = await decide(usage);
     const { json: other } = await post('/v1/runs', {
@@ -376,7 +376,7 @@ describe('a decision on a model without a price', () => {
     expect(other).toMatchObject({ price_source: 'price', priced_as: 'gpt-4o', marks: [] });
   });
 
-  test('is not chosen by routing: its cost is not known', async () => {
+  test('a decision on a model without a price is not chosen by routing: its cost is not known', async () => {
     await holdDefault();
     await call('PUT', `/v1/orgs/${org.id}/routing-policy`, {
       candidates: [model, 'gpt-4o'],
@@ -392,7 +392,7 @@ describe('a decision on a model without a price', () => {
     expect(json.considered).toMatchObject([{ model, reason: 'no_price' }]);
   });
 
-  test('that expires unsettled posts what it held', async () => {
+  test('a decision on a model without a price that expires unsettled posts what it held', async () => {
     await call('PATCH', `/v1/orgs/${org.id}`, { on_unsettled: 'post_held' });
     await holdDefault();
     const { json } = await decide({ ...usage, expires_in_seconds: 1 });
@@ -453,7 +453,7 @@ describe('repricing', () => {
 });
 
 describe('the list of models', () => {
-  test('counts runs and tokens by the name that was called, and pages in each order', async () => {
+  test('the list of models without a price counts runs and tokens by the name that was called, and pages in each order', async () => {
     await record();
     const names = ['a', 'b', 'c'].map((name) => `${name}-model`);
     for (const [index, name] of names.entries()) {
@@ -520,7 +520,7 @@ describe('the list of models', () => {
     expect((await listed()).data[0].input_tokens).toBe(Number.MAX_SAFE_INTEGER);
   });
 
-  test('has sums over all orgs for operators only', async () => {
+  test('the list of models without a price has sums over all orgs for operators only', async () => {
     const name = `shared-${org.id}`;
     const other = await world.createOrg();
     for (const { id, ownerKey } of [org, other]) {
