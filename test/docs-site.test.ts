@@ -32,7 +32,7 @@ beforeAll(async () => {
   search = await createSearch(site.documents, async () => undefined);
 });
 
-test('has no dead links, and no reference page above 100 KB', () => {
+test('the documentation has no dead links, and no reference page above 100 KB', () => {
   expect(docsProblems(committed)).toEqual([]);
 });
 
@@ -55,7 +55,7 @@ describe('a link', () => {
     ['![a](/docs/images/nothing.png)', ['/docs/a links to /docs/images/nothing.png']],
     ['[a](/v1/nothing)', ['/docs/a links to /v1/nothing']],
     ['# Heading\n\n[a](#heading) [b](/v1/meta/errors) [c](https://example.com)', []],
-  ])('is found if it is dead: %j', (markdown, found) => {
+  ])('a link is found if it is dead: %j', (markdown, found) => {
     expect(broken(markdown)).toEqual(found);
   });
 });
@@ -199,7 +199,7 @@ describe('the recorded examples', () => {
     );
   });
 
-  test('have the status and the form of the responses', () => {
+  test('the recorded examples have the status and the form of the responses', () => {
     const wrong = operations.flatMap(({ operationId, responses }) => {
       const [status = ''] = Object.keys(responses);
       const example = examples[operationId];

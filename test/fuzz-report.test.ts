@@ -13,14 +13,14 @@ const failing = (fullName: string, title: string, message: string) => ({
 });
 
 describe('a failure in a report', () => {
-  test('has the seed and the path of fast-check', () => {
+  test('a failure in a report has the seed and the path of fast-check', () => {
     const message =
       'Property failed after 4 tests\n{ seed: 77, path: "3:0:1", endOnFailure: true }\nCounterexample: []';
     const report = reportOf(failing('a window tiles time', 'tiles time', message));
     expect(failuresIn(report, [76, 77])).toMatchObject([{ test: 'tiles time', seed: 77, path: '3:0:1' }]);
   });
 
-  test('has the seed of its title and no path, also if fast-check names a derived seed', () => {
+  test('a failure in a report has the seed of its title and no path, also if fast-check names a derived seed', () => {
     const message = '{ seed: 79, path: "5", endOnFailure: true }';
     const report = reportOf(failing('answers requests (seed 77)', 'answers requests (seed 77)', message));
     expect(failuresIn(report, [77])).toMatchObject([{ seed: 77, path: undefined }]);
@@ -28,14 +28,14 @@ describe('a failure in a report', () => {
     expect(failuresIn(described, [77, 78])).toMatchObject([{ seed: 78, path: undefined }]);
   });
 
-  test('may be one of a whole file', () => {
+  test('a failure in a report may be one of a whole file', () => {
     const report = { testResults: [{ status: 'failed', message: 'cannot load', assertionResults: [] }] };
     expect(failuresIn(report, [5])).toEqual([
       { test: undefined, seed: 5, path: undefined, message: 'cannot load' },
     ]);
   });
 
-  test('is none where all passed, or where there is no report', () => {
+  test('a failure in a report is none where all passed, or where there is no report', () => {
     const passed = { status: 'passed', fullName: 'a', title: 'a' };
     expect(failuresIn({ testResults: [{ status: 'passed', assertionResults: [passed] }] }, [5])).toEqual([]);
     expect(failuresIn(undefined, [5])).toEqual([]);

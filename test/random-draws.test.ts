@@ -37,7 +37,7 @@ describe('a draw without a fixed seed is found', () => {
     '// Math.random() would do.',
     '/* randomInt(5) */ const at = Date.now() - 3_600_000;',
     'const random = new Random(seed);',
-  ])('and a determined one is not: %s', (text) => {
+  ])('a determined draw is not found: %s', (text) => {
     expect(findRandomDraws(text)).toEqual([]);
   });
 });
@@ -76,11 +76,11 @@ describe('the list of random tests', () => {
 describe('the cases of a random test', () => {
   const fixed = { seeds: [1, 2], regressions: [{ seed: 7, path: '3:1', test: 'a' }, { seed: 8 }] };
 
-  test('are its seeds and regressions', () => {
+  test('the cases of a random test are its seeds and regressions', () => {
     expect(casesOf(fixed, {})).toEqual([{ seed: 1 }, { seed: 2 }, ...fixed.regressions]);
   });
 
-  test('are those of the environment instead, if it has any', () => {
+  test('the cases of a random test are those of the environment instead, if it has any', () => {
     expect(casesOf(fixed, { PURSER_TEST_SEED: '5,6' })).toEqual([{ seed: 5 }, { seed: 6 }]);
     expect(casesOf(fixed, { PURSER_TEST_SEED: '5', PURSER_TEST_PATH: '2:0' })).toEqual([
       { seed: 5, path: '2:0' },
@@ -94,7 +94,7 @@ describe('the cases of a random test', () => {
     { PURSER_TEST_SEED: '1.5' },
     { PURSER_TEST_SEED: '1,2', PURSER_TEST_PATH: '0' },
     { PURSER_TEST_PATH: '0' },
-  ])('are not made of nonsense: %j', (environment) => {
+  ])('the cases of a random test are not made of nonsense: %j', (environment) => {
     expect(() => casesOf(fixed, environment)).toThrow('PURSER_TEST_SEED');
   });
 });

@@ -137,7 +137,7 @@ describe('shards that are moved under load', () => {
     ['lockOrg', lockOrg],
     ['lockFreeOrgs', (tx, orgId) => lockFreeOrgs(tx, [orgId])],
     ['lockOrgs', (tx, orgId) => lockOrgs(tx, [orgId])],
-  ])('stay where they are while an org is locked (%s)', async (_, lock) => {
+  ])('shards that are moved under load stay where they are while an org is locked (%s)', async (_, lock) => {
     const org = await createSpendingOrg(service());
     const db = await openPostgres({ url: world.url, connections: 2, log: createLog('silent') });
     try {

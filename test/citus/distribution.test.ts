@@ -48,7 +48,7 @@ async function withDatabase(url: string, use: (db: Database) => Promise<void>): 
 }
 
 describe('an empty database', () => {
-  test('has every table in its place, and stays so when it is distributed again', async () => {
+  test('an empty database has every table in its place, and stays so when it is distributed again', async () => {
     expect(world.distributed).toContain('distributed ledger_entries by org_id');
     expect(world.distributed).toContain('distributed audit_log by tenant_id');
     expect(world.distributed).toContain('copied orgs to every node');
@@ -64,7 +64,7 @@ describe('an empty database', () => {
     });
   });
 
-  test('is found sound by the doctor', async () => {
+  test('an empty database is found sound by the doctor', async () => {
     const { stdout } = await runPurser(['doctor'], {
       SVC_DATABASE_URL: world.url,
       SVC_DATA_DIR: world.place.dataDir,
@@ -152,7 +152,7 @@ describe('is refused', () => {
     expect(output).toContain('the extension citus is not installed in this database');
   });
 
-  test('on the embedded engine', async () => {
+  test('distribution is refused on the embedded engine', async () => {
     const { code, stderr } = await runPurser(['migrate', '--distribute'], {
       SVC_DATA_DIR: world.place.dataDir,
     });
@@ -160,7 +160,7 @@ describe('is refused', () => {
     expect(stderr).toContain('the embedded database cannot be distributed');
   });
 
-  test('if the cluster has no workers', async () => {
+  test('distribution is refused if the cluster has no workers', async () => {
     const url = await newDatabase({ joined: false });
     await runOn(url, 'CREATE EXTENSION citus');
     const without = await migrateAt(url, '--distribute');
@@ -170,7 +170,7 @@ describe('is refused', () => {
     expect((await migrateAt(url, '--distribute')).output).toContain('no node takes shards');
   });
 
-  test('if a table has no tenant column, or a unique index without it', async () => {
+  test('distribution is refused if a table has no tenant column, or a unique index without it', async () => {
     const url = await newDatabase({ joined: true });
     expect(await migrateAt(url)).toMatchObject({ code: 0 });
     await runOn(

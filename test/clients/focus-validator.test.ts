@@ -198,7 +198,7 @@ async function expectExpectedFailures(
 }
 
 describe.skipIf(python === undefined)('the validator of FOCUS', () => {
-  test('is given every kind of charge', async () => {
+  test('the validator of FOCUS is given every kind of charge', async () => {
     const rows = focusRows(await readFile(await exportTo('1.4', 'csv'), 'utf8'));
     expect(new Set(rows.map(({ x_Kind }) => x_Kind)).size).toBe(13);
     expect(new Set(rows.map((row) => `${row.ChargeCategory}${row.ChargeClass}`))).toEqual(
@@ -206,7 +206,7 @@ describe.skipIf(python === undefined)('the validator of FOCUS', () => {
     );
   });
 
-  test.each(formats)('has only the known complaints about 1.2 as %s', (format) =>
+  test.each(formats)('the validator of FOCUS has only the known complaints about 1.2 as %s', (format) =>
     expectExpectedFailures('1.2', format),
   );
 
@@ -217,7 +217,7 @@ describe.skipIf(python === undefined)('the validator of FOCUS', () => {
   });
 
   test.skipIf(rulesOf14 === undefined).each(formats)(
-    'has only the known complaints about 1.4 as %s',
+    'the validator of FOCUS has only the known complaints about 1.4 as %s',
     (format) => expectExpectedFailures('1.4', format, rulesOf14),
   );
 });

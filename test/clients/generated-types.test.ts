@@ -69,7 +69,7 @@ describe.skipIf(openApiTypescript === undefined)('openapi-typescript', () => {
     };
   });
 
-  test('has a type for every schema, and real responses have these types', async () => {
+  test('openapi-typescript has a type for every schema, and real responses have these types', async () => {
     const code = `
       type Schemas = components['schemas'];
       export const budget: Schemas['Budget'] = ${JSON.stringify(budget)};
@@ -116,7 +116,7 @@ describe.skipIf(python === undefined)('datamodel-code-generator', () => {
     await writeFile(join(directory, 'runs.json'), JSON.stringify(runs));
   });
 
-  test('has a class for every schema, and real responses fit into them', async () => {
+  test('datamodel-code-generator has a class for every schema, and real responses fit into them', async () => {
     const classes = names.map((name) =>
       name
         .split('_')

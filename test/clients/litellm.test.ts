@@ -242,7 +242,7 @@ describe.skipIf(program === undefined)('the proxy of LiteLLM', () => {
     expect(Number(runs[0]?.cost_usd)).toBeGreaterThan(0.0003);
   });
 
-  test('while Purser is away, calls fail with 503, and settlements arrive once it is back', async () => {
+  test('calls through LiteLLM fail with 503 while Purser is away, and settlements arrive once it is back', async () => {
     const [runs] = await runsOf(1, async () => {
       // The stream of a client that left may still send chunks.
       world.provider.beforeChunk = async () => {
@@ -270,7 +270,7 @@ describe.skipIf(program === undefined)('the proxy of LiteLLM', () => {
     expect(runs).toEqual([]);
   });
 
-  test('with PURSER_FAIL_MODE=open, calls are made while Purser is away, and posted once it is back', async () => {
+  test('calls through LiteLLM with PURSER_FAIL_MODE=open are made while Purser is away, and posted once it is back', async () => {
     const open = await start({ failMode: 'open' });
     try {
       const [runs] = await runsOf(1, async () => {
@@ -285,7 +285,7 @@ describe.skipIf(program === undefined)('the proxy of LiteLLM', () => {
     }
   });
 
-  test('with PURSER_FAIL_MODE=open, a call that no limit allows any more is recorded nevertheless', async () => {
+  test('a call through LiteLLM with PURSER_FAIL_MODE=open that no limit allows any more is recorded nevertheless', async () => {
     const open = await start({ failMode: 'open' });
     try {
       const [runs] = await runsOf(1, async () => {
@@ -317,7 +317,7 @@ describe.skipIf(program === undefined)('the proxy of LiteLLM', () => {
     expect(runs).toMatchObject([{ output_tokens: 5 }]);
   });
 
-  test('of 200 parallel streams through four workers under a cap that fits 60, exactly 60 reach the provider', async () => {
+  test('of 200 parallel streams through four workers of LiteLLM under a cap that fits 60, exactly 60 reach the provider', async () => {
     const body = { stream: true, max_tokens: 100 };
     const four = await start({ workers: 4 });
     try {

@@ -251,20 +251,23 @@ describe('a retry after the attribution of the key was changed', () => {
           headers,
         ),
     ],
-  ])('of %s gets the first response', async (name, send) => {
-    for (const [n, body] of [{}, { team: 'before' }].entries()) {
-      const key = await keyWith({ team: 'before' });
-      const once = () => send(key, body, { 'idempotency-key': `${name} ${n}` });
-      const first = await once();
-      expect(first.status).toBeLessThan(300);
-      await change(key, 'after');
-      const second = await once();
-      expect([second.status, second.text]).toEqual([first.status, first.text]);
-      expect(second.headers['idempotent-replayed']).toBe('true');
-    }
-  });
+  ])(
+    'a retry of %s after the attribution of the key was changed gets the first response',
+    async (name, send) => {
+      for (const [n, body] of [{}, { team: 'before' }].entries()) {
+        const key = await keyWith({ team: 'before' });
+        const once = () => send(key, body, { 'idempotency-key': `${name} ${n}` });
+        const first = await once();
+        expect(first.status).toBeLessThan(300);
+        await change(key, 'after');
+        const second = await once();
+        expect([second.status, second.text]).toEqual([first.status, first.text]);
+        expect(second.headers['idempotent-replayed']).toBe('true');
+      }
+    },
+  );
 
-  test('of a run by its external_id is the same run', async () => {
+  test('a retry of a run by its external_id after the attribution of the key was changed is the same run', async () => {
     const key = await keyWith({ team: 'before' });
     const body = { external_id: 'same', team: 'before' };
     const first = await run(key, body);
@@ -278,7 +281,7 @@ describe('a retry after the attribution of the key was changed', () => {
 });
 
 describe('a run that settles a decision', () => {
-  test('stays with the values of the decision, whatever the key of the run has', async () => {
+  test('a run that settles a decision stays with the values of the decision, whatever the key of the run has', async () => {
     const gateway = await keyWith({ customer_id: 'A', team: 'search', tags: { env: 'live' } }, [
       'customer_id',
     ]);
@@ -297,7 +300,7 @@ describe('a run that settles a decision', () => {
     }
   });
 
-  test('is completed by the key of the run only where a decision may be completed', async () => {
+  test('a run that settles a decision is completed by the key of the run only where a decision may be completed', async () => {
     const worker = await keyWith({ customer_id: 'B', team: 'ads', member_id: 'mem_2', tags: { app: 'bot' } });
     for (const status of ['succeeded', 'running']) {
       const { json } = await decide(await keyWith({}));
@@ -319,7 +322,7 @@ describe('a run that settles a decision', () => {
     }
   });
 
-  test('counts in the limits of the decision', async () => {
+  test('a run that settles a decision counts in the limits of the decision', async () => {
     await asOwner('POST', 'customer-limits', { customer_id: 'LA', period: 'month', limit_usd: '1' });
     await asOwner('POST', 'customer-limits', { customer_id: 'LB', period: 'month', limit_usd: '1' });
     const { json } = await decide(await keyWith({ customer_id: 'LA' }, ['customer_id']));
@@ -330,7 +333,7 @@ describe('a run that settles a decision', () => {
     expect((await asOwner('GET', 'ledger/reconciliation')).json.drift_usd).toBe('0');
   });
 
-  test('is rejected with a stated value that the decision or the lock contradicts', async () => {
+  test('a run that settles a decision is rejected with a stated value that the decision or the lock contradicts', async () => {
     const { json } = await decide(await keyWith({ customer_id: 'A' }));
     const settle = async (key: Key, customer_id: string) =>
       run(key, { decision_id: json.decision_id, customer_id });

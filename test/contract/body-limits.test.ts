@@ -30,7 +30,7 @@ describe('the limit of a route', () => {
     expect(largestBodyBytes(route)).toBeLessThanOrEqual(route.bodyLimitBytes);
   });
 
-  it('is larger than the usual one only if the schema needs it', () => {
+  it('the limit of a route is larger than the usual one only if the schema needs it', () => {
     const needless = withBody.filter(
       (route) => route.bodyLimitBytes > bodyLimits.usual && largestBodyBytes(route) <= bodyLimits.usual,
     );

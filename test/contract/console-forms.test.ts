@@ -75,7 +75,7 @@ describe('an action', () => {
     ['viewer', 'runs:read alone', ['runs:read']],
     ['owner', 'gateway:call alone', ['gateway:call']],
   ])(
-    'is not offered to the role %s with %s if that role or its scopes do not permit it',
+    'an action is not offered to the role %s with %s if that role or its scopes do not permit it',
     async (role, _, held) => {
       // A form that is allowed takes effect, so every case has its own org.
       const theirs = await world.createOrg();
@@ -94,7 +94,7 @@ describe('an action', () => {
     },
   );
 
-  test('is shown to an owner, for every operation', async () => {
+  test('an action is shown to an owner, for every operation', async () => {
     const { forms } = await offeredTo(cookie);
     // The crawl opens one run, which may have a price.
     const unpriced = await world.request('GET', '/v1/runs?unpriced=true', { key: org.ownerKey });
@@ -115,7 +115,7 @@ describe('an action', () => {
     ]);
   });
 
-  test('is read-only for visitors who may not use it, and shows the missing role or scope', async () => {
+  test('an action is read-only for visitors who may not use it, and shows the missing role or scope', async () => {
     const [budget] = (await api('GET', '/budgets')).json.data;
     const path = `/console/limits/budgets/${budget.id}`;
     const viewer = await open(path, await signedInAs('viewer', scopes));
@@ -177,7 +177,7 @@ describe('a form that is resubmitted by a reload', () => {
     expect(named).toHaveLength(1);
   });
 
-  test('with other values reports that it was already sent, and can then be sent again', async () => {
+  test('a form that is resubmitted with other values by a reload reports that it was already sent, and can then be sent again', async () => {
     const form = hiddenFields((await open('/console/keys/new')).text, '/console/keys/new');
     const fields = { ...form, name: 'Changed', role: 'member', scopes: 'runs:read' };
     await postForm(world, '/console/keys/new', fields, { cookie });
@@ -226,7 +226,7 @@ describe('a form that is resubmitted by a reload', () => {
 });
 
 describe('a key', () => {
-  test('cannot be created without a scope, neither in an org nor by an operator', async () => {
+  test('a key cannot be created without a scope, neither in an org nor by an operator', async () => {
     const fields = { name: 'Nothing', role: 'member' };
     const own = await postForm(world, '/console/keys/new', fields, { cookie });
     expect(own.status).toBe(422);
@@ -238,7 +238,7 @@ describe('a key', () => {
     expect((await api('GET', '/keys?name=Nothing')).json.data).toEqual([]);
   });
 
-  test('has presets, limited to the scopes of the visitor', async () => {
+  test('a key has presets, limited to the scopes of the visitor', async () => {
     const checked = async (path: string, as?: string) =>
       [...(await open(path, as)).text.matchAll(/value="([a-z]+:[a-z]+)" checked/g)].map(([, scope]) => scope);
     expect(await checked('/console/keys/new')).toEqual([]);
@@ -256,7 +256,7 @@ describe('a key', () => {
 describe('percents', () => {
   const budget = { name: 'Percents', scope_kind: 'org', period: 'day', limit_usd: '5', enforcement: 'block' };
 
-  test('are accepted with a percent sign', async () => {
+  test('percents are accepted with a percent sign', async () => {
     const fields = { ...budget, alert_thresholds: '50%, 80 %\n100' };
     const { status } = await postForm(world, '/console/limits/budgets/new', fields, { cookie });
     expect(status).toBe(303);
@@ -266,7 +266,7 @@ describe('percents', () => {
     );
   });
 
-  test('that are invalid are rejected with a single message', async () => {
+  test('percents that are invalid are rejected with a single message', async () => {
     const fields = { ...budget, alert_thresholds: 'half, most' };
     const { text } = await postForm(world, '/console/limits/budgets/new', fields, { cookie });
     expect(text).toContain('id="field-alert_thresholds-fault">Must be a whole number.</p>');
@@ -292,7 +292,7 @@ test('a phrase of a detector may contain a comma, and is still one phrase after 
 });
 
 describe('a filter in the URL', () => {
-  test('is applied if a run links to it', async () => {
+  test('a filter in the URL is applied if a run links to it', async () => {
     await world.request('POST', '/v1/runs', {
       key: org.ownerKey,
       body: { model: 'teamwork', cost_usd: '1', team: 'web', department: 'engineering', tags: { a: 'b' } },
@@ -317,7 +317,7 @@ describe('a filter in the URL', () => {
     expect(rows).toBe(1 + 1);
   });
 
-  test('is applied and shown if the API supports it and the page has no field for it', async () => {
+  test('a filter in the URL is applied and shown if the API supports it and the page has no field for it', async () => {
     const { text } = await open('/console/runs?external_id=none');
     expect(text).toContain('No matches');
     expect(text).toContain('name="external_id" value="none"');
@@ -341,7 +341,7 @@ describe('a filter in the URL', () => {
     '/console/forecasts?teem=web',
     '/console/settings/members?teem=web',
     '/console/settings/sessions?teem=web',
-  ])('is rejected by name if it is unknown: %s', async (path) => {
+  ])('a filter in the URL is rejected by name if it is unknown: %s', async (path) => {
     const { status, text } = await open(path);
     expect(status).toBe(422);
     expect(text).toMatch(/<code>(teem|range|kind|state)<\/code>/);

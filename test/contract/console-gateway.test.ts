@@ -51,7 +51,7 @@ const call = (key: string, more: object = {}) =>
   });
 
 describe('a new gateway key', () => {
-  test('is shown once, in the snippets of every client, with a daily budget of its member', async () => {
+  test('a new gateway key is shown once, in the snippets of every client, with a daily budget of its member', async () => {
     const fields = { name: 'Laptop', member_id: 'amy', budget_usd: '$5', once: 'token-1' };
     const first = await form(fields);
     expect(first.status, first.text).toBe(200);
@@ -87,7 +87,7 @@ describe('a new gateway key', () => {
     expect(await open('/console/gateway')).not.toContain(secret);
   });
 
-  test('of a service has no member, and a budget of its own', async () => {
+  test('a new gateway key of a service has no member, and a budget of its own', async () => {
     const { text } = await form({ name: 'Nightly job', member_id: '', budget_usd: '2', once: 'token-3' });
     expect(secretIn(text)).not.toBe('');
     const [key] = await keysNamed('Nightly job');
@@ -95,7 +95,7 @@ describe('a new gateway key', () => {
     expect(await budgetsOf(`scope_kind=key&scope_id=${key.id}`)).toMatchObject([{ limit_usd: '2' }]);
   });
 
-  test('is not created if its budget is invalid or not allowed', async () => {
+  test('a new gateway key is not created if its budget is invalid or not allowed', async () => {
     const invalid = await form({ name: 'Invalid', member_id: 'bob', budget_usd: 'much', once: 'token-4' });
     expect(invalid.status).toBe(422);
     expect(invalid.text).toMatch(/id="field-budget_usd-fault">/);
@@ -111,7 +111,7 @@ describe('a new gateway key', () => {
     expect((await form({ name: '', once: 'token-6' })).status).toBe(422);
   });
 
-  test('is offered only to visitors who may create one', async () => {
+  test('a new gateway key is offered only to visitors who may create one', async () => {
     const button = 'href="/console/gateway/keys/new"';
     expect(await open('/console/gateway')).toContain(button);
     for (const scope of ['keys:write', 'gateway:call'] as const) {

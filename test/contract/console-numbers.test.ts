@@ -43,7 +43,7 @@ function stat(text: string, label: string): string {
 }
 
 describe('a figure that the caller may not read', () => {
-  test('is a dash with the missing scope, if spend may not be read', async () => {
+  test('a figure that the caller may not read is a dash with the missing scope, if spend may not be read', async () => {
     const text = await pageOf('/console', ['runs:read']);
     expect(stat(text, 'Today')).toMatch(/^– Requires runs:read/);
     expect(stat(text, 'This month')).toMatch(/^– Requires runs:read/);
@@ -53,25 +53,25 @@ describe('a figure that the caller may not read', () => {
     expect(text).not.toMatch(/\$0\.00<\/strong>/);
   });
 
-  test('is not shown as a missing limit, if limits may not be read', async () => {
+  test('a figure that the caller may not read is not shown as a missing limit, if limits may not be read', async () => {
     const text = await pageOf('/console', ['budgets:read']);
     expect(stat(text, 'Today')).toBe('$20.00 15 Nov Requires budgets:read');
     expect(stat(text, 'This month')).toBe('$20.00 1 Nov – 30 Nov Requires budgets:read');
     expect(text).not.toMatch(/No daily cap|No monthly budget/);
   });
 
-  test('is a dash for the forecast and for approvals', async () => {
+  test('a figure that the caller may not read is a dash for the forecast and for approvals', async () => {
     const text = await pageOf('/console', ['forecasts:read', 'policies:read']);
     expect(stat(text, 'Month-end forecast')).toBe('– Requires forecasts:read');
     expect(stat(text, 'Pending approvals')).toBe('– Requires policies:read');
   });
 
-  test('is a dash on the customer page', async () => {
+  test('a figure that the caller may not read is a dash on the customer page', async () => {
     const text = await pageOf('/console/customers/of/acme', ['runs:read']);
     expect(stat(text, 'Last 30 days')).toBe('– Requires runs:read');
   });
 
-  test('is not zero for a key without any read access', async () => {
+  test('a figure that the caller may not read is not zero for a key without any read access', async () => {
     const { secret } = await world.mintKey(org, 'member', ['edge:decide']);
     const cookie = cookieOf(await postForm(world, '/console/login', { key: secret }));
     const { text } = await world.request('GET', '/console', { headers: { cookie } });

@@ -163,7 +163,7 @@ describe('the search', () => {
     expect((await api('GET', '/audit-log?outcome=denied')).json.data).toHaveLength(before);
   });
 
-  test('of operators finds organizations by a part of the name, and by id', async () => {
+  test('the search of operators finds organizations by a part of the name, and by id', async () => {
     const as = await signedIn(world.operatorKey);
     expect((await search(org.id, as)).headers.location).toBe(`/console/orgs/${org.id}`);
     expect(matchesOf((await search('northw', as)).text).get('Organizations: Northwind')).toBe(
@@ -196,7 +196,7 @@ describe('the account menu', () => {
     expect(menu).toContain('action="/console/logout"');
   });
 
-  test('has no entry in the menu for a page that the visitor may not open', async () => {
+  test('the account menu has no entry in the menu for a page that the visitor may not open', async () => {
     const menu = async (as: string) =>
       /<nav class="menu".*?<\/nav>/s.exec((await open('/console', as)).text)?.[0];
     expect(await menu(cookie)).toContain('href="/console/webhooks"');
@@ -291,7 +291,7 @@ describe('the onboarding', () => {
     expect(await created('runs:read')).toContain(`/v1/orgs/${org.id}/usage?group_by=model`);
   });
 
-  test('has presets with a role, limited to the role and scopes of the visitor', async () => {
+  test('the onboarding has presets with a role, limited to the role and scopes of the visitor', async () => {
     const form = async (preset: string, as = cookie) =>
       (await open(`/console/keys/new?preset=${preset}`, as)).text;
     const roleIn = (text: string) => /<option value="(\w+)" selected>/.exec(text)?.[1];

@@ -98,7 +98,7 @@ describe('the form of a webhook', () => {
 });
 
 describe('the deliveries of a webhook', () => {
-  test('are filtered by time in the time zone of the organization, and show their payload', async () => {
+  test('the deliveries of a webhook are filtered by time in the time zone of the organization, and show their payload', async () => {
     await api('PATCH', '', { timezone: 'Asia/Tokyo' });
     const { id } = (await api('POST', '/webhooks', { url: 'https://hooks.example.com/c', events: ['*'] }))
       .json;
@@ -224,7 +224,7 @@ describe('an action that cannot be undone', () => {
     expect(keys).toContain('<button class="button danger">Revoke “owner”</button>');
   });
 
-  test('that erases a customer requires its name', async () => {
+  test('an action that cannot be undone, the erasure of a customer, requires its name', async () => {
     await api('POST', '/v1/runs', { model: 'm', cost_usd: '1', customer_id: 'to/erase' });
     const path = '/console/customers/of/to%2Ferase/erase';
     expect((await open('/console/customers/of/to%2Ferase')).text).toContain(`href="${path}"`);

@@ -64,7 +64,7 @@ async function described(route: string) {
 }
 
 describe('a route that is flagged while the service runs', () => {
-  test('is shown everywhere from the next response on, and nowhere once it is unflagged', async () => {
+  test('a route that is flagged while the service runs is shown everywhere from the next response on, and nowhere once it is unflagged', async () => {
     const { deprecations } = world.app;
     const before = await described(ordinary.route);
     expect(JSON.stringify(before)).not.toContain('deprecated');
@@ -95,7 +95,7 @@ describe('a route that is flagged while the service runs', () => {
     deprecations.unflag(ordinary.route);
   });
 
-  test('is still served after its sunset date', async () => {
+  test('a route that is flagged while the service runs is still served after its sunset date', async () => {
     const sunset = 'Wed, 01 Jan 2020 00:00:00 GMT';
     world.app.deprecations.flag({ ...ordinary, sunset });
     const answer = await world.request('GET', path(), { key: org.ownerKey });
@@ -103,7 +103,7 @@ describe('a route that is flagged while the service runs', () => {
     world.app.deprecations.unflag(ordinary.route);
   });
 
-  test('has no successor in the listing and the link header if there is none', async () => {
+  test('a route that is flagged while the service runs has no successor in the listing and the link header if there is none', async () => {
     const { replacement: _, ...alone } = ordinary;
     world.app.deprecations.flag(alone);
     const { link } = signals(await world.request('GET', path(), { key: org.ownerKey }));
@@ -380,7 +380,7 @@ describe('the deprecated routes', () => {
   };
   const served = declaredRoutes().filter(({ path: template }) => announced[template] !== undefined);
 
-  test('are these three, counted from zero', async () => {
+  test('the deprecated routes are these three, counted from zero', async () => {
     expect(served.map((route) => route.path).sort()).toEqual(Object.keys(announced).sort());
     const fresh = await createWorld();
     const { json } = await fresh.request('GET', '/v1/meta/deprecations');
@@ -500,7 +500,7 @@ describe('the documentation', () => {
     expect((await anchors()).ids).not.toContain('budgets');
   });
 
-  test('has a note with the date for each of the five announced deprecations', async () => {
+  test('the documentation has a note with the date for each of the five announced deprecations', async () => {
     const { ids, text } = await anchors();
     expect(ids).toEqual([
       'org-level-webhook-secret',

@@ -49,13 +49,13 @@ describe.each(pages)('%s', (target) => {
 describe('a query string with more than 100 parameters is rejected', () => {
   const query = (count: number) => Array(count).fill('a=1').join('&');
 
-  it('by routes', async () => {
+  it('a query string with more than 100 parameters is rejected by routes', async () => {
     const get = (count: number) => exchange(edge.port, rawRequest('GET', `/v1/meta/errors?${query(count)}`));
     expect((await get(100)).map(refusalIn)).toEqual(['422 validation_failed a:unknown_field']);
     expect((await get(101)).map(refusalIn)).toEqual(['400 bad_request']);
   });
 
-  it('by pages', async () => {
+  it('a query string with more than 100 parameters is rejected by pages', async () => {
     const get = async (count: number) =>
       (await exchange(edge.port, rawRequest('GET', `/console/login?${query(count)}`))).map(
         ({ status }) => status,

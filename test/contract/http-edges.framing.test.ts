@@ -146,14 +146,17 @@ describe('Expect: 100-continue', () => {
   it.each([
     ['no token', [], '401 unauthorized'],
     ['a bad token', ['Authorization: Bearer nonsense'], '401 unauthorized'],
-  ])('with %s the error is sent instead, and the connection closes', async (_, headers, refusal) => {
-    const client = await RawClient.open(edge.port);
-    await client.send(patient(headers));
-    const answers = await client.answersUntilClosed();
-    expect(answers.map(refusalIn)).toEqual([refusal]);
-    // After this response the client may or may not send its body, so only a new connection is unambiguous.
-    expect(answers[0]?.headers.connection).toBe('close');
-  });
+  ])(
+    'with %s the error is sent instead of 100 Continue, and the connection closes',
+    async (_, headers, refusal) => {
+      const client = await RawClient.open(edge.port);
+      await client.send(patient(headers));
+      const answers = await client.answersUntilClosed();
+      expect(answers.map(refusalIn)).toEqual([refusal]);
+      // After this response the client may or may not send its body, so only a new connection is unambiguous.
+      expect(answers[0]?.headers.connection).toBe('close');
+    },
+  );
 
   it('a body declared too large is rejected without 100 Continue', async () => {
     const client = await RawClient.open(edge.port);
@@ -174,7 +177,7 @@ describe('Expect: 100-continue', () => {
 });
 
 describe('several requests on one connection', () => {
-  it('are answered in the order of the requests, even if the first is slow', async () => {
+  it('several requests on one connection are answered in their order, even if the first is slow', async () => {
     const client = await RawClient.open(edge.port);
     await client.send(
       edge.createOrg('First'),
@@ -267,7 +270,7 @@ describe('several requests on one connection', () => {
     expect(answers.map(({ status, headers }) => [status, headers.connection])).toEqual([[200, 'close']]);
   });
 
-  it('are processed one at a time: a client that reads no responses costs the memory of one', async () => {
+  it('several requests on one connection are processed one at a time: a client that reads no responses costs the memory of one', async () => {
     let begun = 0;
     const body = 'x'.repeat(2_000_000);
     const server = createHttpServer((_request, response) => {
@@ -324,7 +327,7 @@ describe('connections do not outlive their clients', () => {
       rawRequest('POST', '/v1/admin/orgs', ['Expect: 100-continue', 'Content-Length: 5']),
     ],
     ['a body cut short', rawRequest('POST', '/v1/admin/orgs', ['Content-Length: 5'], 'a')],
-  ])('after %s', async (_, request) => {
+  ])('connections do not outlive their clients after %s', async (_, request) => {
     await withServer(async (server, port) => {
       const accepted = once(server, 'connection') as Promise<[Socket]>;
       const answering = exchange(port, request);

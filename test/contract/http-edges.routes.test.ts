@@ -116,7 +116,7 @@ describe('URLs', () => {
 });
 
 describe('HEAD', () => {
-  it('is served wherever GET is, with the same headers and no body', async () => {
+  it('HEAD is served wherever GET is, with the same headers and no body', async () => {
     const { world, port } = edge;
     const paths = world.app.routes.filter(({ method }) => method === 'GET').map(({ path }) => path);
     expect(paths.length).toBeGreaterThan(5);

@@ -500,7 +500,7 @@ describe('a request with an Idempotency-Key', () => {
     expect((await send(body)).text).toBe(first.text);
   });
 
-  test('is declared by exactly these routes', async () => {
+  test('a request with an Idempotency-Key is declared by exactly these routes', async () => {
     const { json } = await world.request('GET', '/v1/openapi.json');
     const declaring = Object.entries<Record<string, { parameters: { name: string }[] }>>(
       dereferenced(json).paths,

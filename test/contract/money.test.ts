@@ -85,7 +85,7 @@ describe('spend_cap_exceeded', () => {
     await reconciled();
   });
 
-  test('resets at `resets_at`', async () => {
+  test('a spend cap resets at `resets_at`', async () => {
     await putCap('1');
     await done(run({ cost_usd: '1' }));
     const { resets_at } = (await ask({ estimated_cost_usd: '1' })).json.error.details;
@@ -293,7 +293,7 @@ describe('credits_exhausted', () => {
     await reconciled();
   });
 
-  test('is never returned for a customer without a live pack', async () => {
+  test('credits_exhausted is never returned for a customer without a live pack', async () => {
     await done(run({ cost_usd: '100', customer_id: 'c' }));
     const voided = await pack('0.1');
     await send('DELETE', `/v1/orgs/${org.id}/credit-packs/${voided.id}`);
@@ -351,7 +351,7 @@ describe('plan_limit_exceeded', () => {
     await done(run({ cost_usd: '0', output_tokens: 10 }));
   });
 
-  test('is not returned with the overage policy `allow`, nor in the next month', async () => {
+  test('plan_limit_exceeded is not returned with the overage policy `allow`, nor in the next month', async () => {
     await putPlan({ monthly_runs: 1, monthly_tokens: 1, overage_policy: 'allow' });
     for (let i = 0; i < 3; i += 1) {
       await done(run({ cost_usd: '1', input_tokens: 10 }));
@@ -431,7 +431,7 @@ describe('rate_limited', () => {
   };
   const perMinute = { unit: 'tokens', limit: 200, burst: 100, window_seconds: 60, kind: 'rate' };
   test.each(surfaceNames)(
-    'is not returned for an amount above the burst limit, by %s, since no retry helps',
+    'rate_limited is not returned for an amount above the burst limit, by %s, since no retry helps',
     async (surface) => {
       await putPolicies(
         { ...perMinute, match: { model: 'm' } },
@@ -449,7 +449,7 @@ describe('rate_limited', () => {
     },
   );
 
-  test('is not returned for a bulk request whose total exceeds the burst limit', async () => {
+  test('rate_limited is not returned for a bulk request whose total exceeds the burst limit', async () => {
     await putPolicies({ ...perMinute, match: { model: 'm' } });
     const bulk = (count: number) =>
       send('POST', '/v1/runs/bulk', {

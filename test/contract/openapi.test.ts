@@ -26,7 +26,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, Content>>;
 }
 
-test('is valid OpenAPI 3.1 under a linter', async () => {
+test('the OpenAPI document is valid OpenAPI 3.1 under a linter', async () => {
   const config = await createConfig({
     extends: ['recommended-strict'],
     // Every operation must declare a 4xx response. Servers on localhost are allowed, because the product is
@@ -39,7 +39,7 @@ test('is valid OpenAPI 3.1 under a linter', async () => {
   ).toEqual([]);
 });
 
-test('has exactly the declared operations, each with a unique id', () => {
+test('the OpenAPI document has exactly the declared operations, each with a unique id', () => {
   const described = Object.entries(inlined.paths).flatMap(([path, item]) =>
     Object.keys(item as object).map((method) => `${method.toUpperCase()} ${path}`),
   );

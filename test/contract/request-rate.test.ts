@@ -54,7 +54,7 @@ describe('the header fields RateLimit and RateLimit-Policy', () => {
     headers.ratelimit,
   ];
 
-  test('are not sent where no rate applies', async () => {
+  test('the header fields RateLimit and RateLimit-Policy are not sent where no rate applies', async () => {
     expect(fields(await readOrg(org))).toEqual([undefined, undefined]);
     await setReadRpm(org, 5);
     expect(fields(await mint(org))).toEqual([undefined, undefined]);
@@ -105,7 +105,7 @@ describe('reads per minute', () => {
     expect(refused.json.error).toMatchObject({ code: 'rate_limited', details: { retry_after_seconds: 40 } });
   });
 
-  test('are allowed again when the minute is over, and not before', async () => {
+  test('reads of an org are allowed again when the minute is over, and not before', async () => {
     await setReadRpm(org, 2);
     await readOrg(org);
     world.clock.advanceSeconds(30);
@@ -117,7 +117,7 @@ describe('reads per minute', () => {
     expect(await statuses(2, () => readOrg(org))).toEqual([200, 429]);
   });
 
-  test('do not affect other orgs, writes, operators and public routes', async () => {
+  test('reads of an org do not affect other orgs, writes, operators and public routes', async () => {
     await setReadRpm(org, 1);
     const other = await world.createOrg();
     const viewer = await world.mintKey(org, 'viewer', ['org:read']);
@@ -184,7 +184,7 @@ describe('reads per minute', () => {
 });
 
 describe('rate policies', () => {
-  test('without a match apply to every request of the org', async () => {
+  test('rate policies without a match apply to every request of the org', async () => {
     await addPolicy(org, { capacity: 3n });
     expect([(await readOrg(org)).status, (await mint(org)).status]).toEqual([200, 201]);
     expect(await statuses(2, () => readOrg(org))).toEqual([200, 429]);
@@ -195,7 +195,7 @@ describe('rate policies', () => {
     expect(await statuses(2, () => mint(org))).toEqual([201, 429]);
   });
 
-  test('of one key do not affect other keys', async () => {
+  test('rate policies of one key do not affect other keys', async () => {
     const [slow, fast] = [
       await world.mintKey(org, 'viewer', ['org:read']),
       await world.mintKey(org, 'viewer', ['org:read']),
@@ -205,7 +205,7 @@ describe('rate policies', () => {
     expect(await statuses(3, () => readOrg(org, fast.secret))).toEqual([200, 200, 200]);
   });
 
-  test('of each key count every key separately', async () => {
+  test('rate policies of each key count every key separately', async () => {
     const keys = [
       await world.mintKey(org, 'viewer', ['org:read']),
       await world.mintKey(org, 'viewer', ['org:read']),
@@ -216,13 +216,13 @@ describe('rate policies', () => {
     }
   });
 
-  test('of a route class count the requests of that class', async () => {
+  test('rate policies of a route class count the requests of that class', async () => {
     await addPolicy(org, { match: { route_class: 'write' } });
     expect(await statuses(3, () => readOrg(org))).toEqual([200, 200, 200]);
     expect(await statuses(3, () => mint(org))).toEqual([201, 201, 429]);
   });
 
-  test('of a key and a route class count the requests that match both', async () => {
+  test('rate policies of a key and a route class count the requests that match both', async () => {
     const admin = await world.mintKey(org, 'admin', ['keys:write', 'org:read']);
     await addPolicy(org, { match: { key_id: admin.id, route_class: 'write' }, capacity: 1n });
     expect(await statuses(2, () => mint(org, admin.secret))).toEqual([201, 429]);
@@ -237,14 +237,14 @@ describe('rate policies', () => {
     expect(await statuses(2, () => readOrg(org))).toEqual([200, 429]);
   });
 
-  test('do not count a request that another policy rejects', async () => {
+  test('rate policies do not count a request that another policy rejects', async () => {
     await addPolicy(org, { match: { route_class: 'write' }, capacity: 1n });
     await addPolicy(org, { capacity: 2n });
     expect(await statuses(3, () => mint(org))).toEqual([201, 429, 429]);
     expect(await statuses(2, () => readOrg(org))).toEqual([200, 429]);
   });
 
-  test('that are checked at admission, have expired, or are alert-only do not reject requests', async () => {
+  test('rate policies that are checked at admission, have expired, or are alert-only do not reject requests', async () => {
     const over = new Date(world.clock.now().getTime() - 1);
     const none: Partial<LimitRow>[] = [
       { match: { model: 'gpt' } },

@@ -53,7 +53,7 @@ describe.skipIf(missing !== undefined)('the container image', () => {
   const ready = () => exec('purser', 'health', '--ready', '--wait', '120');
   const exitCode = () => podman('inspect', name, '--format', '{{.State.ExitCode}}');
 
-  test('is below 250 MB, and contains no shell, no package manager and no sources', async () => {
+  test('the container image is below 250 MB, and contains no shell, no package manager and no sources', async () => {
     expect(Number(await podman('image', 'inspect', image, '--format', '{{.Size}}'))).toBeLessThan(
       sizeBytesMax,
     );

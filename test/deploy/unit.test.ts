@@ -30,7 +30,7 @@ describe.skipIf(missing)('the systemd unit', () => {
     return { status, stderr };
   }
 
-  test('has no unknown settings and no missing programs', () => {
+  test('the systemd unit has no unknown settings and no missing programs', () => {
     expect(analyze(unit, 'verify')).toEqual({ status: 0, stderr: '' });
     expect(analyze(unit.replace('Restart=', 'Restrat='), 'verify').stderr).toMatch(/Unknown key.*Restrat/);
   });

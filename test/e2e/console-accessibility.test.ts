@@ -14,7 +14,7 @@ const modes = (['light', 'dark'] as const).flatMap((colors) =>
 describe.skipIf(executable === undefined)('axe finds nothing', () => {
   const walk = walkThrough(executable, {});
 
-  test.each<Side>(['org', 'operator'])('on the pages of the %s side', async (side) => {
+  test.each<Side>(['org', 'operator'])('axe finds nothing on the pages of the %s side', async (side) => {
     const { world, url } = walk;
     const org = await world.createOrg('Northwind');
     await createFixtures(world, org);

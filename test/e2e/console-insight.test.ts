@@ -89,7 +89,7 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
     expect((await api('GET', '/sso')).status).toBe(404);
   });
 
-  test('changes retention periods', async () => {
+  test('the settings page changes retention periods', async () => {
     const { page, look, api } = await walk.owner();
     await look('/console/settings/retention', 'Retention');
     await look('/console/settings/retention/edit', 'Retention');
@@ -102,7 +102,7 @@ describe.skipIf(executable === undefined)('settings, benchmarks and operator pag
     expect((await api('GET', '/retention-policy')).json).toMatchObject({ runs_days: null, audit_days: 400 });
   });
 
-  test('ends a session immediately', async () => {
+  test('the settings page ends a session immediately', async () => {
     const { page, look, org } = await walk.owner();
     const operator = await walk.visitor(walk.world.operatorKey);
     const { world } = walk;

@@ -15,7 +15,7 @@ describe.skipIf(executable === undefined)('the pages of the console', () => {
   const walk = walkThrough(executable, {});
 
   test.each<Side>(['org', 'operator'])(
-    'of the %s side are accessible and fit a small screen',
+    'the pages of the %s side of the console are accessible and fit a small screen',
     async (side) => {
       const { world, url } = walk;
       const org = await world.createOrg('Northwind');
@@ -48,7 +48,7 @@ describe.skipIf(executable === undefined)('the pages of the console', () => {
     await page.waitForURL(`${url}/console/refusals?code=rate_limited`);
   });
 
-  test('works by keyboard, and keeps the chosen theme', async () => {
+  test('the console works by keyboard, and keeps the chosen theme', async () => {
     const { page } = await walk.owner();
     await page.goto(`${walk.url}/console/refusals?code=rate_limited`);
     await page.keyboard.press('Tab');
@@ -65,7 +65,7 @@ describe.skipIf(executable === undefined)('the pages of the console', () => {
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('auto');
   });
 
-  test('works without JavaScript', async () => {
+  test('the console works without JavaScript', async () => {
     const org = await walk.world.createOrg();
     const page = await walk.stranger({ javaScriptEnabled: false });
     await page.goto(`${walk.url}/console`);

@@ -173,7 +173,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await look('/console/customers/of/nobody', 'Page not found', 404);
   });
 
-  test('reconciles the ledger', async () => {
+  test('the console reconciles the ledger', async () => {
     const { page, look, press, api } = await walk.owner();
     await api('PUT', '/spend-cap', { cap_usd: '5' });
     await api('POST', '/v1/runs', { model: 'small', cost_usd: '2' });

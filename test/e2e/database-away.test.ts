@@ -203,7 +203,7 @@ describe('the queue in front of the database', () => {
   const waitingMax = engine === 'embedded' ? 900 : 1_000;
   const tooMany = 100;
 
-  test('is bounded: those beyond are refused at once, those within are served', async () => {
+  test('the queue in front of the database is bounded: those beyond are refused at once, those within are served', async () => {
     const place = await makePlace({ migrated: true });
     const db = await openPlace(place);
     const letGo = await occupy(db, engine === 'postgres' ? 10 : 1);

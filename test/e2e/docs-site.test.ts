@@ -24,7 +24,7 @@ describe.skipIf(executable === undefined)('the documentation', () => {
     return [...text.matchAll(/\(http:\/\/localhost(\/docs[^)]*)\.md\)/g)].map(([, path]) => path ?? '');
   }
 
-  test('has no dead link or anchor', async () => {
+  test('the documentation has no dead link or anchor', async () => {
     const page = await walk.stranger({ javaScriptEnabled: false });
     const paths = await pagesOfSite();
     expect(paths.length).toBeGreaterThan(90);

@@ -161,7 +161,7 @@ describe.skipIf(pgbouncer === undefined)('behind PgBouncer', () => {
     return url;
   }
 
-  test('accepts session mode', async () => {
+  test('the doctor accepts a pooler in session mode', async () => {
     const server = await cluster();
     const inSession = await examine(settingsFor(await startPooler(server, 'session')));
     expect(inSession.pooler).toMatchObject({ status: 'ok', finding: expect.stringMatching(/session mode/) });

@@ -136,7 +136,7 @@ describe('a former primary that stays up', () => {
     expect(await holdsOn(cluster.primary), 'on the former primary, at the end').toBe(5);
   });
 
-  test('is used again after an operator has accepted it', async () => {
+  test('a former primary that stays up is used again after an operator has accepted it', async () => {
     await start(false);
     const ownSettings = settings();
     const service = await startPurser(ownSettings);
@@ -156,7 +156,7 @@ describe('a former primary that stays up', () => {
     expect(await holdsOn(cluster.primary)).toBe(1);
   });
 
-  test('is not used by a process that knows one address, once that leads to the new primary', async () => {
+  test('a former primary that stays up is not used by a process that knows one address, once that leads to the new primary', async () => {
     await start(false);
     const { startPgBouncer } = await import('../support/pgbouncer.ts');
     const pooler = await startPgBouncer(cluster.primary.url);

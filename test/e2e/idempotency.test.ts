@@ -30,7 +30,7 @@ const named = async (name: string): Promise<unknown[]> =>
   (await first.request('GET', `${orgs}?name=${encodeURIComponent(name)}`)).json.data;
 
 describe('one key', () => {
-  test('in fifty parallel posts has one effect, and whoever gets an answer gets the same bytes', async () => {
+  test('one key in fifty parallel posts has one effect, and every answer has the same bytes', async () => {
     const body = { name: 'Fifty' };
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) => create(i % 2 === 0 ? first : second, 'fifty', body)),
@@ -48,7 +48,7 @@ describe('one key', () => {
     expect(later).toMatchObject({ status: 201, text: created[0]?.text, replayed: true });
   });
 
-  test('is the same request whatever the order of keys and the white space, and replays a secret', async () => {
+  test('one key is the same request whatever the order of fields and the white space, and replays a secret', async () => {
     const org = (await create(first, 'spacing org', { name: 'Spacing' })).json;
     const path = `${orgs}/${org.id}/keys`;
     const mint = (raw: string) => first.request('POST', path, { raw, idempotencyKey: 'spacing' });
@@ -59,7 +59,7 @@ describe('one key', () => {
     expect((await first.request('GET', `/v1/orgs/${org.id}`, { key: again.json.secret })).status).toBe(200);
   });
 
-  test('with a different body is a conflict, and leaves the stored answer alone', async () => {
+  test('one key with a different body is a conflict, and leaves the stored answer alone', async () => {
     const once = await create(first, 'different', { name: 'One body' });
     const other = await create(second, 'different', { name: 'Another body' });
     expect(other).toMatchObject({ status: 409, code: 'idempotency_key_conflict' });
@@ -67,7 +67,7 @@ describe('one key', () => {
     expect(await create(second, 'different', { name: 'One body' })).toMatchObject({ text: once.text });
   });
 
-  test('in flight refuses the same body and a different one', async () => {
+  test('one key in flight refuses the same body and a different one', async () => {
     const body = { name: 'In flight' };
     const held = await first.holdAt('handler', 'orgs.create');
     const pending = create(first, 'in flight', body);
@@ -122,7 +122,7 @@ describe('a refusal releases its key', () => {
 });
 
 describe('the scope of a key', () => {
-  test('is the path: the same key on two orgs is two requests', async () => {
+  test('the scope of a key is the path: the same key on two orgs is two requests', async () => {
     const ids = await Promise.all(
       ['Left', 'Right'].map(async (name) => (await create(first, `scope ${name}`, { name })).json.id),
     );
@@ -139,7 +139,7 @@ describe('the scope of a key', () => {
   });
 
   // Today no two tenants share a path, and no two methods do, so this calls the function directly.
-  test('is the tenant and the method as well', async () => {
+  test('the scope of a key is the tenant and the method as well', async () => {
     const other = await makePlace({ migrated: true });
     await inspectDatabase(other, async (db) => {
       const caller = { tenantId: 'a', keyId: 'k', role: 'admin', scopes: new Set(['keys:write']) } as const;

@@ -66,7 +66,7 @@ async function spend(service: ServiceProcess, key: string): Promise<void> {
   expect((await service.request('POST', '/v1/edge/decision', { key, body: decision })).status).toBe(200);
 }
 
-test('is reported by readiness, metrics, log and doctor, and set back without losing a posting', async () => {
+test('a ledger ahead of the clock is reported by readiness, metrics, log and doctor, and set back without losing a posting', async () => {
   const org = await workADayAhead(spend);
   const behind = await startPurser(settings);
   const ready = await behind.request('GET', '/readyz');

@@ -53,7 +53,7 @@ describe.runIf(engine === 'embedded' && isSoak)('a crash between the two stores'
   });
   const inPlace = (name: string) => join(place.dataDir, name);
 
-  test('after the posting and before the log forgets: the hold does not come back', async () => {
+  test('a crash after the posting and before the log forgets does not bring the hold back', async () => {
     const service = await startPurser(settingsOf(place));
     const org = await createSpendingOrg(service);
     const through = spending(service, org);
@@ -88,7 +88,7 @@ describe.runIf(engine === 'embedded' && isSoak)('a crash between the two stores'
     });
   });
 
-  test('after the log was written and before the posting: no hold stays for a run that never was', async () => {
+  test('a crash after the log was written and before the posting leaves no hold for a run that never was', async () => {
     const service = leftRunning ?? (await startPurser(settingsOf(place)));
     const org = await createSpendingOrg(service);
     const through = spending(service, org);
@@ -153,7 +153,7 @@ describe.runIf(engine === 'embedded')('a hold whose end is in doubt', () => {
   afterAll(() => world?.close());
 
   test.each(['settle', 'void'] as const)(
-    'by a %s is neither ended nor open, until it is known',
+    'a hold whose end is in doubt by a %s is neither ended nor open, until it is known',
     async (how) => {
       const orgId = await world.orgWith(limitOf({ id: 'cap', kind: 'spend_cap', capacity: nanos('10') }));
       const { id } = await world.held(orgId, '4');

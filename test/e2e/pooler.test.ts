@@ -69,7 +69,7 @@ describe.runIf(findPgBouncer() !== undefined)('behind a pooler in transaction mo
     await endAllProcesses();
   });
 
-  test('without a direct connection caches are bypassed, and readiness, metrics and log say why', async () => {
+  test('behind a pooler without a direct connection caches are bypassed, and readiness, metrics and log say why', async () => {
     const changer = await startPurser(throughPooler());
     const observer = await startPurser(throughPooler());
     const reason = 'SVC_DATABASE_URL leads to a pooler that does not deliver notifications';
@@ -83,7 +83,7 @@ describe.runIf(findPgBouncer() !== undefined)('behind a pooler in transaction mo
     await endAllProcesses();
   });
 
-  test('in session mode notifications arrive over the pooler itself', async () => {
+  test('behind a pooler in session mode notifications arrive over the pooler itself', async () => {
     const sessions = await startPgBouncer(place.databaseUrl ?? '', {
       mode: 'session',
       serverConnections: 40,

@@ -78,7 +78,7 @@ describe('the first start', () => {
 });
 
 describe('a start that cannot work ends, and says why', () => {
-  test('a bad setting', async () => {
+  test('a start with a bad setting ends and says why', async () => {
     const bad = {
       SVC_DATABASE_URL: 'mysql://user:hunter2@localhost/db',
       SVC_BOOTSTRAP_OPERATOR_KEY: 'svc_live_hunter2',

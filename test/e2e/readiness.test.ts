@@ -57,7 +57,7 @@ describe.runIf(engine === 'postgres')('PostgreSQL that answers queries but commi
     await client.end();
   }
 
-  test('is not ready, reads go on, and it is ready again once commits succeed', async () => {
+  test('a process whose PostgreSQL commits nothing is not ready, reads go on, and it is ready again once commits succeed', async () => {
     const service = await startPurser({ ...settingsOf(place), SVC_HEALTH_PORT: '0' });
     const notWritable = { status: 503, reasons: ['database_not_writable'] };
     for (const [stop, goOn] of [
@@ -119,7 +119,7 @@ describe.runIf(engine === 'embedded' && canMount())('a full disk under the data 
     rmSync(directory, { recursive: true, force: true });
   });
 
-  test('is not ready, and ready again once there is space', async () => {
+  test('a process whose data directory is full is not ready, and ready again once there is space', async () => {
     const place = { dataDir: directory, databaseUrl: undefined, remove: async () => undefined };
     const service = await startPurser({ ...settingsOf(place), SVC_HEALTH_PORT: '0' });
     expect(await readinessOf(service)).toEqual(ready);
@@ -137,7 +137,7 @@ describe.runIf(engine === 'embedded')('1,500 connections', () => {
   const count = 1_500;
   const requestsPerConnection = 5;
 
-  test('do not delay the answers of the health listener', async () => {
+  test('1,500 connections do not delay the answers of the health listener', async () => {
     const place = await makePlace({ migrated: true });
     const service = await startPurser({ ...settingsOf(place), SVC_HEALTH_PORT: '0' });
     const { hostname, port } = new URL(service.url);

@@ -118,7 +118,7 @@ for file in sorted(glob.glob(sys.argv[1] + '/*.sample')):
 };
 
 describe.each(runners)('in $language', ({ language, fileName, command: [program, ...options] }) => {
-  test('every sample succeeds', async () => {
+  test('every sample of the documentation succeeds', async () => {
     const folder = join(directory, language);
     mkdirSync(folder);
     for (const operation of operations) {

@@ -238,7 +238,7 @@ describe('what is taken away is refused', () => {
   });
 
   const frozen = shared(() => asVersion('1.0.0', withCode));
-  test.each(breaksToRecord)('from 1.0.0 on nothing records it: %s', (_title, tamper, refusal) => {
+  test.each(breaksToRecord)('from 1.0.0 on no removal can be recorded: %s', (_title, tamper, refusal) => {
     const outcome = record(frozen().publishedText, currentOf(tampered(frozen(), tamper)));
     expect(outcome).toEqual({ refusals: expect.arrayContaining([expect.stringContaining(refusal)]) });
   });
@@ -270,18 +270,21 @@ describe('what was released', () => {
   const recordOf = (subject: Project) =>
     record(subject.publishedText, currentOf(subject), subject.releasedText);
 
-  test('is served by the next version, with additions', () => {
+  test('a released contract is served by the next version, with additions', () => {
     expect(refusals(released(), () => undefined)).toEqual([]);
   });
 
-  test.each(breaksToRecord)('is not taken away by recording it anew: %s', (_title, tamper, refusal) => {
-    const subject = tampered(released(), tamper);
-    const sentence = expect.stringContaining(`Released in 0.1.0: ${refusal}`);
-    expect(recordOf(subject)).toEqual({ refusals: expect.arrayContaining([sentence]) });
-    // Also if the recorded baseline was made to agree.
-    const { releasedText } = subject;
-    expect(refusals({ ...published(subject), releasedText }, () => undefined)).toContainEqual(sentence);
-  });
+  test.each(breaksToRecord)(
+    'a released contract is not taken away by recording it again: %s',
+    (_title, tamper, refusal) => {
+      const subject = tampered(released(), tamper);
+      const sentence = expect.stringContaining(`Released in 0.1.0: ${refusal}`);
+      expect(recordOf(subject)).toEqual({ refusals: expect.arrayContaining([sentence]) });
+      // Also if the recorded baseline was made to agree.
+      const { releasedText } = subject;
+      expect(refusals({ ...published(subject), releasedText }, () => undefined)).toContainEqual(sentence);
+    },
+  );
 
   test('does not include what was only recorded since, which can still change', () => {
     const addition = openApi(({ paths }) => {
@@ -301,7 +304,7 @@ describe('what was released', () => {
   test.each([
     ['missing', ''],
     ['edited by hand', '{}'],
-  ])('cannot be checked with a baseline that is %s', (_title, releasedText) => {
+  ])('a released contract cannot be checked with a baseline that is %s', (_title, releasedText) => {
     expect(refusals({ ...released(), releasedText }, () => undefined)).toEqual([
       expect.stringContaining('contract/released.json is not the baseline of 0.1.0'),
     ]);

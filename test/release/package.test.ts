@@ -126,7 +126,7 @@ describe('dependencies', () => {
     packages: { ...lock.packages, 'node_modules/teapot': { version: '1.0.0', ...(license && { license }) } },
   });
 
-  test('have permissive licences, which are listed with the text of those that are bundled', () => {
+  test('dependencies have permissive licences, which are listed with the text of those that are bundled', () => {
     expect(licenceProblems(lock)).toEqual([]);
     const document = licencesDocument(lock);
     expect(document).toContain('| pg | ');
@@ -135,13 +135,13 @@ describe('dependencies', () => {
   });
 
   test.each(['GPL-3.0-only', 'AGPL-3.0', 'UNLICENSED', 'SEE LICENSE IN x', undefined])(
-    'with the licence %s are refused',
+    'dependencies with the licence %s are refused',
     (license) => {
       expect(licenceProblems(withLicence(license))).toEqual([expect.stringMatching(/^teapot@1\.0\.0 has /)]);
     },
   );
 
-  test('are all in the bill of materials, each with its digest and its own dependencies', () => {
+  test('dependencies are all in the bill of materials, each with its digest and its own dependencies', () => {
     const { components, dependencies } = JSON.parse(billOfMaterials(lock));
     const refs = components.map((component: Record<string, unknown>) => component['bom-ref']);
     expect(new Set(refs).size).toBe(refs.length);
