@@ -69,6 +69,11 @@ function openAiPage(items: readonly { readonly day: string; readonly result: obj
   };
 }
 
+/** A page of one of OpenAI's other usage reports, with one result. */
+export function openAiUsagePage(day: string, report: string, result: object): object {
+  return openAiPage([{ day, result: { object: `organization.usage.${report}.result`, ...result } }]);
+}
+
 /** One bucket of Anthropic's cost report and one of its usage report. Amounts are in cents. */
 export function anthropicPages(day: string): object[] {
   const bucket = (results: readonly object[]) => ({

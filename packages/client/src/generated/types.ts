@@ -4037,6 +4037,7 @@ export interface Statement {
   readonly id: string;
   readonly provider: string;
   readonly sources: readonly string[];
+  readonly not_compared: readonly Statement_not_compared[];
   readonly period_start: string;
   readonly period_end: string;
   readonly digest: string;
@@ -4128,6 +4129,11 @@ export interface StatementEventData {
 export interface StatementList {
   readonly data: readonly Statement[];
   readonly next_cursor: string | null;
+}
+
+export interface Statement_not_compared {
+  readonly source: string;
+  readonly reason: string;
 }
 
 export interface SupportAccess {

@@ -33,7 +33,7 @@ export function viewComparison(
       difference_usd: formatUsd(billed - recorded),
       causes: totalsByCause(rows),
     },
-    data: page.map((row) => viewRow(row, statement.has_tokens)),
+    data: page.map(viewRow),
     next_cursor: last === undefined ? null : encodeCursor(sort, last.key, ''),
   };
 }
@@ -53,7 +53,7 @@ function totalsByCause(rows: readonly ComparedRow[]): CauseTotal[] {
   });
 }
 
-function viewRow(row: ComparedRow, hasTokens: boolean): ComparisonRow {
+function viewRow(row: ComparedRow): ComparisonRow {
   const difference = {
     usd: row.billed.usd - row.recorded.usd,
     tokens: subtractTokens(row.billed.tokens, row.recorded.tokens),
@@ -62,14 +62,14 @@ function viewRow(row: ComparedRow, hasTokens: boolean): ComparisonRow {
     day: row.day,
     model: row.model,
     project: row.project === '' ? null : row.project,
-    billed: viewSums(row.billed, hasTokens),
+    billed: viewSums(row.billed, row.countsTokens),
     recorded: viewSums(row.recorded, true),
-    difference: viewSums(difference, hasTokens),
+    difference: viewSums(difference, row.countsTokens),
     causes: row.causes.map(({ cause, usd, tokens, kind, keyIds }) => ({
       cause,
       kind: kind === '' ? null : kind,
       usd: formatUsd(usd),
-      tokens: hasTokens ? Number(totalTokens(tokens)) : null,
+      tokens: row.countsTokens ? Number(totalTokens(tokens)) : null,
       provider_key_ids: [...keyIds],
     })),
   };

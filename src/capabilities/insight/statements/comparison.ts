@@ -22,7 +22,7 @@ import {
   readRecorded,
   sumBy,
 } from './recorded.ts';
-import type { StatementLine } from './statement-line.ts';
+import { hasTokens, type StatementLine } from './statement-line.ts';
 
 export interface ComparedRow {
   /** Identifies the row in the statement; rows are sorted by it. */
@@ -36,6 +36,8 @@ export interface ComparedRow {
   readonly billed: BilledSums;
   /** The runs of the day in the time zone of the organization, as in usage reports. */
   readonly recorded: LineSums;
+  /** False if the statement does not count the tokens that it bills in this row. */
+  readonly countsTokens: boolean;
   readonly causes: readonly Cause[];
 }
 
@@ -100,7 +102,6 @@ function compareRows(
   const otherProviders = compared.length > 0 ? [] : groups.filter(isBilled).map(({ provider }) => provider);
 
   const options = {
-    hasTokens: statement.has_tokens,
     decimals: statement.decimals,
     gatewayKeyIds: statement.gateway_key_ids === null ? undefined : new Set(statement.gateway_key_ids),
   };
@@ -112,13 +113,17 @@ function compareRows(
     const ofLocalDay = local === undefined ? utc : of(local);
     const billedLines = billed.get(key)?.lines ?? [];
     const recordedModel = recordedModels.get(key);
+    const sumsOfLines = billedSums(billedLines);
+    // Reports of tokens may cover some of the models only.
+    const countsTokens = statement.has_tokens && (sumsOfLines.usd === 0n || hasTokens(sumsOfLines.tokens));
     return {
       key,
       day,
       project,
       model: billed.get(key)?.model ?? recordedModel ?? name,
       recordedModel,
-      billed: billedSums(billedLines),
+      billed: sumsOfLines,
+      countsTokens,
       recorded: ofLocalDay,
       causes: explain(
         billedLines,
@@ -129,7 +134,7 @@ function compareRows(
           lateShift: of(lateShifts),
           corrections: corrections.get(key) ?? [],
         },
-        options,
+        { ...options, hasTokens: countsTokens },
       ),
     };
   });

@@ -1,13 +1,8 @@
 /** Collects the lines of a file, adds up equal ones, and knows their period. */
 import { invalidField } from '../../../contract/api-error.ts';
 import { maxNanos } from '../../../kernel/money.ts';
-import {
-  addTokens,
-  type ParsedStatement,
-  type StatementLine,
-  type StatementSource,
-  totalTokens,
-} from './statement-line.ts';
+import { addTokens, type ParsedStatement, type StatementLine, totalTokens } from './statement-line.ts';
+import { countsTokens, hasAmounts, type StatementSource } from './statement-source.ts';
 
 export const linesMax = 200_000;
 const daysMax = 366;
@@ -61,7 +56,7 @@ export class LineCollector {
 
   addSource(source: StatementSource): void {
     this.#sources.add(source);
-    this.#hasTokens ||= source === 'openai_usage' || source === 'anthropic_usage';
+    this.#hasTokens ||= countsTokens(source);
   }
 
   /** Records that lines of the file count tokens. */
@@ -93,12 +88,20 @@ export class LineCollector {
   }
 
   finish(provider: string, field: string): ParsedStatement {
+    const sources = [...this.#sources].sort();
+    if (sources.length > 0 && !sources.some(hasAmounts)) {
+      throw invalidField(
+        field,
+        'required',
+        'The costs are missing. A usage report has no amounts to compare.',
+      );
+    }
     if (this.#lines.size === 0) {
       throw invalidField(field, 'empty', 'The statement has no lines.');
     }
     return {
       provider,
-      sources: [...this.#sources].sort(),
+      sources,
       periodStart: dayOf(this.#startMs),
       periodEnd: dayOf(this.#endMs),
       lines: [...this.#lines.values()],

@@ -6,11 +6,13 @@ import {
   focusCsv,
   focusRow,
   openAiPages,
+  openAiUsagePage,
 } from '../../../../test/support/statement-files.ts';
 import type { ApiError } from '../../../contract/api-error.ts';
 import { matchingName } from './model-names.ts';
 import { parseAmount } from './page-fields.ts';
 import { digestOf, parseStatement, type StatementFile } from './parse-statement.ts';
+import { uncomparedReason } from './statement-source.ts';
 
 const now = new Date('2026-11-15T12:00:00Z');
 const day = '2026-11-01';
@@ -36,6 +38,10 @@ const used = {
   cached: 100,
   output: 20,
 };
+
+interface Page {
+  readonly data: object[];
+}
 
 /** A page of OpenAI with one time bucket, without results. */
 const emptyPage = (on: string) => ({
@@ -77,6 +83,88 @@ describe('OpenAI', () => {
     expect(lines).toHaveLength(2);
   });
 
+  test('subtracts tokens written to the cache from the input', () => {
+    const page = openAiUsagePage(day, 'completions', {
+      model: 'gpt-4o',
+      input_tokens: 1_000,
+      input_cached_tokens: 300,
+      input_cache_write_tokens: 200,
+      output_tokens: 10,
+    });
+    const { lines } = parse({ pages: [...openAiPages([cost], []), page] });
+    expect(lines.at(-1)?.tokens).toEqual({
+      uncached_input: 500n,
+      cached_input: 300n,
+      cache_write: 200n,
+      output: 10n,
+    });
+  });
+
+  test.each([
+    ['embeddings', 'text-embedding-3-small'],
+    ['moderations', 'omni-moderation-latest'],
+  ])('reads the input tokens of %s', (report, model) => {
+    const result = {
+      model,
+      project_id: 'proj_a',
+      api_key_id: 'key_a',
+      input_tokens: 700,
+      num_model_requests: 3,
+    };
+    const parsed = parse({ pages: [...openAiPages([cost], []), openAiUsagePage(day, report, result)] });
+    expect(parsed).toMatchObject({ sources: ['openai_costs', `openai_${report}`], hasTokens: true });
+    expect(parsed.lines[1]).toMatchObject({
+      model,
+      project: 'proj_a',
+      keyId: 'key_a',
+      tokens: { uncached_input: 700n, output: 0n },
+    });
+  });
+
+  test.each([
+    [
+      'images',
+      { images: 2, num_model_requests: 2, size: '1024x1024', source: 'image.generation', model: 'dall-e-3' },
+    ],
+    ['audio_speeches', { characters: 45, num_model_requests: 1, model: 'tts-1' }],
+    ['audio_transcriptions', { seconds: 10, num_model_requests: 1, model: 'whisper-1' }],
+    ['vector_stores', { usage_bytes: 1_024, project_id: null }],
+    ['code_interpreter_sessions', { num_sessions: 1, project_id: null }],
+    ['file_searches', { num_requests: 1, vector_store_id: 'vs_a' }],
+    ['web_searches', { num_requests: 2, num_model_requests: 1, model: 'gpt-4o', context_level: 'low' }],
+  ])('accepts usage of %s, whose quantities are not compared', (report, result) => {
+    const costs = openAiPages([cost], []);
+    const earlier = openAiUsagePage('2026-10-01', report, result);
+    const parsed = parse({ pages: [...costs, earlier, openAiUsagePage('2026-10-01', report, result)] });
+    expect(parsed.sources).toEqual(['openai_costs', `openai_${report}`].toSorted());
+    expect(parsed).toMatchObject({ periodStart: day, hasTokens: false });
+    expect(parsed.lines).toEqual(parse({ pages: costs }).lines);
+    expect(uncomparedReason(`openai_${report}`)).toMatch(/\.$/);
+  });
+
+  test('accepts a usage report that is not known yet', () => {
+    const page = openAiUsagePage(day, 'videos', { seconds: 8 });
+    expect(parse({ pages: [...openAiPages([cost], []), page] }).sources).toEqual([
+      'openai_costs',
+      'openai_other',
+    ]);
+  });
+
+  test.each([
+    ['dall-e-3, 1024x1024 standard', 'dall-e-3'],
+    ['web search tool calls, high', 'web search tool calls, high'],
+  ])('reads the model of the line item %s', (item, model) => {
+    expect(parse({ pages: openAiPages([{ ...cost, item }], []) }).lines).toMatchObject([{ model, kind: '' }]);
+  });
+
+  test.each([
+    ['its data alone', (page: Page) => [{ data: page.data }]],
+    ['one of its time buckets', (page: Page) => page.data],
+  ])('reads a page that is %s', (_, bare) => {
+    const pages = openAiPages([cost, { ...cost, day: '2026-11-02' }], [used]) as Page[];
+    expect(parse({ pages: pages.flatMap(bare) })).toEqual(parse({ pages }));
+  });
+
   test('keeps the name of a charge that is not for tokens', () => {
     const [line] = parse({ pages: openAiPages([{ ...cost, item: 'web search tool calls' }], []) }).lines;
     expect(line).toMatchObject({ model: 'web search tool calls', kind: '' });
@@ -90,6 +178,11 @@ describe('OpenAI', () => {
   });
 
   test.each([
+    [
+      'a time bucket without times',
+      [{ results: [] }],
+      'pages[0]: A time bucket must have `start_time` or `starting_at`.',
+    ],
     ['no page', [{}], 'pages[0]: This is not a page of a cost or usage report that is supported.'],
     [
       'two providers',
@@ -159,6 +252,11 @@ describe('OpenAI', () => {
 });
 
 describe('Anthropic', () => {
+  test('reads time buckets without a page', () => {
+    const pages = anthropicPages(day) as Page[];
+    expect(parse({ pages: pages.flatMap(({ data }) => data) })).toEqual(parse({ pages }));
+  });
+
   test('reads amounts in cents and tokens by kind', () => {
     const { lines, provider, sources } = parse({ pages: anthropicPages(day) });
     expect({ provider, sources }).toEqual({

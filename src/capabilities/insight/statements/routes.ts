@@ -15,6 +15,7 @@ import { compareStatement } from './comparison.ts';
 import { viewComparison } from './comparison-view.ts';
 import { listStatements, markReconciled } from './queries.ts';
 import { postDifferences, type ReconcileDependencies } from './reconcile.ts';
+import { barePages } from './report-pages.ts';
 import {
   ComparisonQuery,
   ComparisonView,
@@ -49,12 +50,13 @@ export function statementRoutes(deps: StatementDependencies): Route[] {
       summary: "Upload a provider's statement",
       description:
         'Accepts the JSON pages of the cost and usage reports of OpenAI and Anthropic, also one page per line as ' +
-        '`application/x-ndjson`, or a CSV file in the columns of FOCUS 1.2 to 1.4. The file is stored completely or not at all. ' +
+        '`application/x-ndjson`, or a page or a list of pages as the whole body, or a CSV file in the columns of FOCUS 1.2 to 1.4. The file is stored completely or not at all. ' +
         'The same content again is `conflict`, even if its pages are in another order.',
       access: admin,
       body: CreateStatement,
       bodyLimitBytes: bodyLimits.configured,
       lines: 'pages',
+      bareItems: barePages,
       success: 201,
       response: StatementView,
       errors: ['conflict'],

@@ -20,8 +20,8 @@ export const CreateStatement = closed({
       maxItems: pagesMax,
       description:
         'Pages as the provider returned them: of OpenAI `/v1/organization/costs` and ' +
-        '`/v1/organization/usage/completions`, or of Anthropic `/v1/organizations/cost_report` and ' +
-        '`/v1/organizations/usage_report/messages`.',
+        '`/v1/organization/usage/…`, or of Anthropic `/v1/organizations/cost_report` and ' +
+        '`/v1/organizations/usage_report/messages`. A page may also be its `data` alone, or one of its time buckets.',
     }),
   ),
   csv: Type.Optional(
@@ -60,6 +60,13 @@ export const StatementView = closed({
   id,
   provider: Type.String(),
   sources: Type.Array(Type.String(), { description: 'The reports that were uploaded.' }),
+  not_compared: Type.Array(
+    closed({
+      source: Type.String(),
+      reason: Type.String(),
+    }),
+    { description: 'Reports among the sources whose quantities no run has. Their costs are compared.' },
+  ),
   period_start: day,
   period_end: Type.String({ description: 'Exclusive. As `YYYY-MM-DD`, in UTC.' }),
   digest: Type.String({ description: 'SHA-256 of the lines.' }),
@@ -99,7 +106,9 @@ export type ComparisonQuery = Static<typeof ComparisonQuery>;
 const signed = Type.String({ description: 'US dollars as a decimal string; may be negative.' });
 const sums = closed({
   usd: signed,
-  input_tokens: nullable(Type.Integer({ description: 'Null if the statement does not count tokens.' })),
+  input_tokens: nullable(
+    Type.Integer({ description: 'Null if the statement does not count the tokens of the row.' }),
+  ),
   cached_input_tokens: nullable(Type.Integer({ description: 'Part of `input_tokens`.' })),
   cache_write_tokens: nullable(Type.Integer({ description: 'Part of `input_tokens`.' })),
   output_tokens: nullable(Type.Integer()),
@@ -123,7 +132,9 @@ export const ComparisonRow = closed({
           'For `price`: the kind of tokens whose rate differs. Null if the statement or the ledger does not tell kinds apart.',
       }),
       usd: signed,
-      tokens: nullable(Type.Integer({ description: 'Null if the statement does not count tokens.' })),
+      tokens: nullable(
+        Type.Integer({ description: 'Null if the statement does not count the tokens of the row.' }),
+      ),
       provider_key_ids: Type.Array(Type.String(), {
         description: "For `missing`: the provider's API keys that the calls may have used.",
       }),

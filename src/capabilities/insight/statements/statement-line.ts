@@ -1,4 +1,5 @@
 /** A line of a provider's statement, in the terms of Purser. */
+import type { StatementSource } from './statement-source.ts';
 
 /** Kinds of tokens that providers price separately. Unlike the `input_tokens` of a run, they do not overlap. */
 export const tokenKinds = ['uncached_input', 'cached_input', 'cache_write', 'output'] as const;
@@ -48,22 +49,6 @@ export interface StatementLine {
   readonly kind: TokenKind | '';
   readonly tokens: LineTokens;
   readonly usdNanos: bigint;
-}
-
-export type StatementSource =
-  | 'openai_costs'
-  | 'openai_usage'
-  | 'anthropic_cost'
-  | 'anthropic_usage'
-  | 'focus';
-
-/** A page of a report whose lines were added. */
-export interface ReadPage {
-  /** The report that the page belongs to. Undefined: it has no results. */
-  readonly source: StatementSource | undefined;
-  /** Start of its first time bucket, and end of its last one. A page without buckets starts after and ends before any time. */
-  readonly startMs: number;
-  readonly endMs: number;
 }
 
 /** The content of a file. */

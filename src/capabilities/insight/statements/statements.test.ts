@@ -1,7 +1,13 @@
 /** Statements over HTTP: upload, comparison, reconciliation. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { seededBytes, useOrgPerTest, useWorld } from '../../../../test/harness.ts';
-import { anthropicPages, focusCsv, focusRow, openAiPages } from '../../../../test/support/statement-files.ts';
+import {
+  anthropicPages,
+  focusCsv,
+  focusRow,
+  openAiPages,
+  openAiUsagePage,
+} from '../../../../test/support/statement-files.ts';
 import { tagBounds } from '../../../ledger/usage/usage-tags.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { postDifferences, type ReconcileDependencies } from './reconcile.ts';
@@ -124,6 +130,35 @@ describe('an upload', () => {
     expect(audit.json.data).toMatchObject([{ target: { kind: 'statement', id: made.id } }]);
   });
 
+  test('lists reports whose quantities are not compared, and compares their costs', async () => {
+    const run = { provider: 'openai', started_at: `${day}T08:00:00Z` };
+    await record([
+      { ...run, model: 'dall-e-3', input_tokens: 40, cost_usd: '0.04' },
+      { ...run, model: 'text-embedding-3-small', input_tokens: 1_000_000, cost_usd: '0.01' },
+    ]);
+    const made = await upload({
+      pages: [
+        ...openAiPages(
+          [
+            { day, item: 'dall-e-3, 1024x1024 standard', usd: 0.04 },
+            { day, item: 'text-embedding-3-small, input', usd: 2.01 },
+          ],
+          [],
+        ),
+        openAiUsagePage(day, 'images', { images: 1, num_model_requests: 1, model: 'dall-e-3' }),
+        openAiUsagePage(day, 'embeddings', { input_tokens: 1_000_000, model: 'text-embedding-3-small' }),
+      ],
+    });
+    expect(made).toMatchObject({
+      sources: ['openai_costs', 'openai_embeddings', 'openai_images'],
+      not_compared: [{ source: 'openai_images', reason: expect.stringContaining('Images') }],
+    });
+    const { data } = await compare(made.id);
+    expect(data.map((row: { model: string }) => row.model)).toEqual(['dall-e-3', 'text-embedding-3-small']);
+    expect(data[0]).toMatchObject({ causes: [], billed: { usd: '0.04', input_tokens: null } });
+    expect(causesOf(data[1])).toEqual(['price 2']);
+  });
+
   test('accepts one page per line', async () => {
     const lines = pages([{ key: 'a', input: 1_000, output: 0 }]).map((page) => JSON.stringify(page));
     const answer = await world.request('POST', path, {
@@ -132,6 +167,19 @@ describe('an upload', () => {
       headers: { 'content-type': 'application/x-ndjson' },
     });
     expect(answer.status).toBe(201);
+  });
+
+  test('accepts a page, its data or a list of pages as the whole body', async () => {
+    const [costs] = pages([{ key: 'a', input: 1_000, output: 0 }]) as { data: object[] }[];
+    for (const body of [costs, { data: costs?.data }, costs?.data[0], [costs], costs?.data]) {
+      const made = await upload(body as object);
+      expect(made).toMatchObject({ lines: 2, billed_usd: '0.0025', sources: ['openai_costs'] });
+      expect((await send('DELETE', `${path}/${made.id}`)).status).toBe(204);
+    }
+    const missing = await send('POST', path, { ...costs, has_more: true });
+    expect(missing.json.error.details.fields[0].field).toBe('pages');
+    const notAPage = await send('POST', path, []);
+    expect(notAPage.json.error.details.fields[0].field).toBe('pages');
   });
 
   test('of the same content again is a conflict that names the first', async () => {

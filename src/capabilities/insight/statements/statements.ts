@@ -15,6 +15,7 @@ import {
 } from './queries.ts';
 import { type CreateStatement, defaultDriftThreshold, type StatementView } from './schema.ts';
 import type { ParsedStatement } from './statement-line.ts';
+import { uncomparedReason } from './statement-source.ts';
 
 export function viewStatement(row: StatementRow): StatementView {
   const { compared_at, difference_nanos, drift_nanos, reconciled_at } = row;
@@ -22,6 +23,10 @@ export function viewStatement(row: StatementRow): StatementView {
     id: row.id,
     provider: row.provider,
     sources: [...row.sources],
+    not_compared: row.sources.flatMap((source) => {
+      const reason = uncomparedReason(source);
+      return reason === undefined ? [] : [{ source, reason }];
+    }),
     period_start: row.period_start,
     period_end: row.period_end,
     digest: row.digest,

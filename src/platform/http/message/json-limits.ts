@@ -6,7 +6,11 @@ export interface JsonList {
   readonly field: string;
   /** Maximum number of items. */
   readonly max: number;
+  readonly bareItems?: BareItems | undefined;
 }
+
+/** Returns the items of a body that has nothing else. Undefined: it is an object with fields. */
+export type BareItems = (body: object) => readonly unknown[] | undefined;
 
 /** Counts of scanned items, and their maximum. All lines of a JSON lines body share one tally. */
 export interface JsonTally {

@@ -149,7 +149,8 @@ function parseObject(bytes: Buffer, rules: ParseRules): ParsedBody {
       bytes.length === 0 ? 'The body is empty.' : 'This is not valid JSON.',
     );
   }
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+  const bare = typeof value === 'object' && value !== null ? list?.bareItems?.(value) : undefined;
+  if (value === null || typeof value !== 'object' || (Array.isArray(value) && bare === undefined)) {
     throw invalidField(whole, 'invalid_type', 'Must be a JSON object.');
   }
   const fieldErrors: FieldError[] = [];
@@ -161,7 +162,7 @@ function parseObject(bytes: Buffer, rules: ParseRules): ParsedBody {
   if (bytes.includes('\\u') || bytes.includes('__proto__')) {
     fieldErrors.push(...findUnstorable(value, rules));
   }
-  return { value, fieldErrors };
+  return { value: list === undefined || bare === undefined ? value : { [list.field]: bare }, fieldErrors };
 }
 
 /** Counts the members of this object and of all objects inside it. */

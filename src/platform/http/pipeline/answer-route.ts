@@ -272,7 +272,7 @@ function queryOf({ route, checkQuery }: RouteEndpoint, text: string): ParsedQuer
 }
 
 /** Returns the field that can be sent as lines of JSON, and the maximum number of its items. */
-function linesOf({ lines: field, body }: Route): JsonList | undefined {
+function linesOf({ lines: field, bareItems, body }: Route): JsonList | undefined {
   if (field === undefined) {
     return undefined;
   }
@@ -280,7 +280,7 @@ function linesOf({ lines: field, body }: Route): JsonList | undefined {
   if (items?.maxItems === undefined) {
     throw new Error(`${field} takes lines of JSON and must declare maxItems`);
   }
-  return { field, max: items.maxItems };
+  return { field, max: items.maxItems, bareItems };
 }
 
 /** Runs the access checks of a credential. Returns undefined for a public route. */

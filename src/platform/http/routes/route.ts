@@ -7,6 +7,7 @@ import type { ApiError } from '../../../contract/api-error.ts';
 import type { ErrorCode, FieldError } from '../../../contract/errors.ts';
 import type { EventType } from '../../../contract/events.ts';
 import type { Transaction } from '../../db/database.ts';
+import type { BareItems } from '../message/json-limits.ts';
 import type { StreamResponse } from '../message/reply.ts';
 import type { Access, Caller } from './access.ts';
 import type { Rendered } from './rendered.ts';
@@ -117,6 +118,7 @@ export interface Route {
   readonly errors: readonly ErrorCode[];
   /** The field whose items may also be sent as lines of JSON. */
   readonly lines: string | undefined;
+  readonly bareItems: BareItems | undefined;
   readonly skipsItems: SkipsItems | undefined;
   /** Content types of a streamed response, which is the only kind of response or an alternative to `response`. */
   readonly contentTypes: readonly string[] | undefined;
@@ -271,6 +273,8 @@ interface PostingDeclaration<
 > extends ChangingDeclaration<Path, Query, Body, Response> {
   /** The field whose items may also be sent as lines of JSON (`application/x-ndjson`). */
   readonly lines?: string;
+  /** Set if the items of `lines` may also be the whole body. */
+  readonly bareItems?: BareItems;
   readonly skipsItems?: SkipsItems;
   /**
    * Handles the request and commits by itself, together with other requests. If `storeResponse` is given, it must be called in that
@@ -294,8 +298,8 @@ export function posting<
   Body extends TObject,
   Response extends TSchema,
 >(declaration: PostingDeclaration<Path, Query, Body, Response>): Route {
-  const { lines, skipsItems, handler } = declaration;
-  return { ...changing(declaration), lines, skipsItems, run: runOf('posting', handler) };
+  const { lines, bareItems, skipsItems, handler } = declaration;
+  return { ...changing(declaration), lines, bareItems, skipsItems, run: runOf('posting', handler) };
 }
 
 interface DecisionDeclaration<Path extends string, Body extends TObject, Response extends TSchema>
@@ -332,6 +336,7 @@ function common(declaration: AnyDeclaration): Omit<Route, 'access' | 'run'> {
     bodyLimitBytes: bodyLimitBytes ?? bodyLimits.usual,
     bodyValuesMax,
     lines: undefined,
+    bareItems: undefined,
     skipsItems: undefined,
     contentTypes: undefined,
     success: 200,

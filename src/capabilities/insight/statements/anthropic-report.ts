@@ -1,39 +1,28 @@
-/** Pages of Anthropic's `/v1/organizations/cost_report` and `/v1/organizations/usage_report/messages`. */
+/** Results of Anthropic's `/v1/organizations/cost_report` and `/v1/organizations/usage_report/messages`. */
 import { invalidField } from '../../../contract/api-error.ts';
 import type { LineCollector } from './line-collector.ts';
-import { type At, amountAt, countAt, itemsAt, member, objectAt, textAt, timeAt } from './page-fields.ts';
-import { kindIn, noTokens, type ReadPage, type StatementSource } from './statement-line.ts';
+import { type At, amountAt, countAt, member, objectAt, textAt } from './page-fields.ts';
+import type { ReportFormat } from './report-format.ts';
+import { kindIn, noTokens } from './statement-line.ts';
+import type { StatementSource } from './statement-source.ts';
 
-/** Adds the lines of a page. */
-export function readAnthropicPage(page: At, lines: LineCollector, seen: Set<string>): ReadPage {
-  let source: StatementSource | undefined;
-  let startMs = Number.POSITIVE_INFINITY;
-  let endMs = Number.NEGATIVE_INFINITY;
-  for (const bucket of itemsAt(member(page, 'data'))) {
-    const bucketStartMs = timeAt(member(bucket, 'starting_at'));
-    const bucketEndMs = timeAt(member(bucket, 'ending_at'));
-    const day = lines.bucket(bucket.field, bucketStartMs, bucketEndMs);
-    startMs = Math.min(startMs, bucketStartMs);
-    endMs = Math.max(endMs, bucketEndMs);
-    for (const result of itemsAt(member(bucket, 'results'))) {
-      const isCost = member(result, 'amount').value !== undefined;
-      if (!isCost && member(result, 'uncached_input_tokens').value === undefined) {
-        throw invalidField(result.field, 'invalid_value', 'Must have `amount` or `uncached_input_tokens`.');
-      }
-      const found = isCost ? 'anthropic_cost' : 'anthropic_usage';
-      if (source !== undefined && source !== found) {
-        throw invalidField(result.field, 'invalid_value', 'A page has results of one report only.');
-      }
-      source = found;
-      (isCost ? addCost : addUsage)(result, day, lines);
-    }
-    const name = `${source} ${bucketStartMs}`;
-    if (source !== undefined && seen.has(name)) {
-      throw invalidField(bucket.field, 'invalid_value', 'This time bucket appears twice.');
-    }
-    seen.add(name);
+export const anthropicReport: ReportFormat = {
+  provider: 'anthropic',
+  start: 'starting_at',
+  end: 'ending_at',
+  sourceOf,
+  add: (source, result, day, lines) =>
+    source === 'anthropic_cost' ? addCost(result, day, lines) : addUsage(result, day, lines),
+};
+
+function sourceOf(result: At): StatementSource {
+  if (member(result, 'amount').value !== undefined) {
+    return 'anthropic_cost';
   }
-  return { source, startMs, endMs };
+  if (member(result, 'uncached_input_tokens').value === undefined) {
+    throw invalidField(result.field, 'invalid_value', 'Must have `amount` or `uncached_input_tokens`.');
+  }
+  return 'anthropic_usage';
 }
 
 const cents = 2;
