@@ -82,6 +82,7 @@ export async function admitCall(deps: AdmitDependencies, request: CallToAdmit): 
       fitDownTo: mayFit ? Math.min(plan.minOutputTokens, heldOutputTokens) : undefined,
       toolNanos: plan.service.nanos,
       calledAt: plan.pricedAt,
+      pricedName: plan.learnedModel,
       content: await contentOf(deps.runs, caller.tenantId, plan),
       key,
       // Posting these frees the amounts that ended calls did not use.

@@ -1,16 +1,30 @@
-/** Finds the price to hold for a call. Its connections may be at hosts with different prices, and any of them may serve it. */
-import type { Connection } from '../capabilities/integration/connections/index.ts';
-import { mostExpensive, type PriceInForce } from '../capabilities/spend/models/index.ts';
+/**
+ * Finds the price to hold for a call. Its connections may be at hosts with different prices, and any of them may serve it. A
+ * deployment has the most expensive price of the models that it has served, and of its name, unless a price was set for its name.
+ */
+import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
+import type { PriceInForce } from '../capabilities/spend/models/index.ts';
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
 import type { CalledAt } from '../kernel/model-hosts.ts';
+import { worstCaseCost } from '../kernel/prices.ts';
+import type { Deployments } from './learned/deployments.ts';
 
 export interface CallPrice {
   /** The most expensive of the prices. */
   readonly price: PriceInForce;
   /** The place with this price. */
   readonly calledAt: CalledAt;
+  /** The model with this price, if it was learned from responses of a deployment. */
+  readonly learnedModel: string | undefined;
+  /** True if the price was set for exactly the called name, by an operator or the org. */
+  readonly hasOwnPrice: boolean;
   /** The connections at which the model has a price, in their original order. */
   readonly candidates: readonly Connection[];
+}
+
+export interface CallPriceDependencies {
+  readonly prices: Pick<CallPrices, 'findForCall'>;
+  readonly deployments: Pick<Deployments, 'models'>;
 }
 
 export interface PricedModel {
@@ -19,32 +33,87 @@ export interface PricedModel {
   readonly nowMs: number;
   /** The provider in the price list, for connections whose provider is unknown. */
   readonly listedProvider: string | null;
+  /** About as many tokens as the call may have, to compare prices. */
+  readonly size: { readonly inputTokens: number; readonly outputTokens: number };
 }
 
-/** Returns the price; undefined if the model has none at any connection. */
-export async function findCallPrice(
-  prices: Pick<CallPrices, 'findForCall'>,
-  candidates: readonly Connection[],
+/** Returns the price; undefined if the model has none at any connection. Returns a promise only if something must be loaded. */
+export function findCallPrice(
+  deps: CallPriceDependencies,
+  connections: readonly Connection[],
   priced: PricedModel,
-): Promise<CallPrice | undefined> {
-  const { orgId, model, nowMs } = priced;
-  const found: CallPrice[] = [];
-  for (const connection of candidates) {
-    const calledAt = placeOf(connection, priced.listedProvider);
-    const known = found.find((one) => isSamePlace(one.calledAt, calledAt));
-    const price = known?.price ?? prices.findForCall(orgId, model, nowMs, calledAt);
-    const inForce = price instanceof Promise ? await price : price;
-    if (inForce !== undefined) {
-      found.push({ price: inForce, calledAt, candidates: [connection] });
-    }
-  }
+): CallPrice | undefined | Promise<CallPrice | undefined> {
+  const found = connections.map((connection) => priceAt(deps, connection, priced));
+  return found.some((one) => one instanceof Promise)
+    ? Promise.all(found).then((prices) => chosen(prices, priced))
+    : chosen(found as (CallPrice | undefined)[], priced);
+}
+
+function chosen(prices: readonly (CallPrice | undefined)[], priced: PricedModel): CallPrice | undefined {
+  const found = prices.filter((price) => price !== undefined);
   const [first] = found;
   return first === undefined || found.length === 1
     ? first
-    : {
-        ...(mostExpensive(found, ({ price }) => price.rates) ?? first),
-        candidates: found.flatMap((one) => one.candidates),
-      };
+    : { ...mostExpensive(found, priced), candidates: found.flatMap((one) => one.candidates) };
+}
+
+/** Returns the price with the highest cost of a call of about this size. */
+function mostExpensive(prices: readonly CallPrice[], { size }: PricedModel): CallPrice {
+  const costOf = ({ price }: CallPrice) =>
+    worstCaseCost(price.rates, BigInt(size.inputTokens), BigInt(size.outputTokens));
+  return prices.reduce((most, one) => (costOf(one) > costOf(most) ? one : most));
+}
+
+function priceAt(
+  deps: CallPriceDependencies,
+  connection: Connection,
+  priced: PricedModel,
+): CallPrice | undefined | Promise<CallPrice | undefined> {
+  const { orgId, model, nowMs } = priced;
+  const calledAt = placeOf(connection, priced.listedProvider);
+  const found = deps.prices.findForCall(orgId, model, nowMs, calledAt);
+  const priceOf = (price: PriceInForce | undefined) =>
+    kindOf(connection).servesDeployments && !(price !== undefined && isSetFor(price, model))
+      ? deploymentPrice(deps, connection, priced, price)
+      : callPriceOf(price);
+  const callPriceOf = (price: PriceInForce | undefined): CallPrice | undefined =>
+    price && {
+      price,
+      calledAt,
+      learnedModel: undefined,
+      hasOwnPrice: isSetFor(price, model),
+      candidates: [connection],
+    };
+  return found instanceof Promise ? found.then(priceOf) : priceOf(found);
+}
+
+/** Returns the most expensive price of the models that the deployment has served, and of its name if that has one. */
+async function deploymentPrice(
+  { prices, deployments }: CallPriceDependencies,
+  connection: Connection,
+  priced: PricedModel,
+  priceOfName: PriceInForce | undefined,
+): Promise<CallPrice | undefined> {
+  const { orgId, model, nowMs } = priced;
+  const calledAt = placeOf(connection, priced.listedProvider);
+  const candidates = [connection];
+  const served: CallPrice[] = [];
+  for (const learnedModel of await deployments.models({ orgId, connectionId: connection.id, name: model })) {
+    const price = await prices.findForCall(orgId, learnedModel, nowMs, calledAt);
+    if (price !== undefined) {
+      served.push({ price, calledAt, learnedModel, hasOwnPrice: false, candidates });
+    }
+  }
+  // Default rates apply only until the model behind the name is known.
+  const isNamed = priceOfName !== undefined && (served.length === 0 || priceOfName.unpriced === undefined);
+  const named = { calledAt, learnedModel: undefined, hasOwnPrice: false, candidates };
+  const found = isNamed ? [{ ...named, price: priceOfName }, ...served] : served;
+  return found.length === 0 ? undefined : mostExpensive(found, priced);
+}
+
+/** Returns true if an operator or the org has set the price for exactly this name. */
+function isSetFor(price: PriceInForce, name: string): boolean {
+  return 'isListed' in price && price.isListed === false && price.model === name;
 }
 
 /**

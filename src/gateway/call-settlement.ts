@@ -1,6 +1,6 @@
 /** The settlement of a call: the charges for its outcome, and the line that is stored. */
 import { performance } from 'node:perf_hooks';
-import type { Connection } from '../capabilities/integration/connections/index.ts';
+import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
 import { formatUsd } from '../kernel/money.ts';
 import { type CallOutcome, type SettledUsage, settledUsage } from '../kernel/providers/call-end.ts';
 import { type CallUsage, otherModel } from '../kernel/providers/call-usage.ts';
@@ -9,7 +9,7 @@ import type { CallAttempts } from './call-attempts.ts';
 import { isSamePlace, placeOf } from './call-price.ts';
 import { toolChargesOf } from './call-tools.ts';
 import { outputCap } from './hold-coverage.ts';
-import { inputBoundOf } from './plan-call.ts';
+import { type CallPlan, inputBoundOf } from './plan-call.ts';
 import type { Settlement } from './settle/settlement.ts';
 
 export interface CallCharges {
@@ -56,6 +56,7 @@ export function settlementOf(
   const calledAt = isOnePlace ? served : plan.pricedAt;
   const { fields, attempts, isFree, marks } = settled;
   const servedModel = otherModel(outcome.servedModel, plan.model);
+  const pricedName = pricedNameOf(plan, connection, servedModel);
   return {
     orgId: caller.tenantId,
     keyId: caller.keyId,
@@ -65,6 +66,7 @@ export function settlementOf(
     priceVersion: isSamePlace(calledAt, plan.pricedAt) ? admitted.priceVersion : null,
     servedBy: served.provider ?? plan.provider,
     calledAt,
+    ...(pricedName !== undefined && { pricedName }),
     model: plan.model,
     attribution: admitted.chainId === null ? attribution : { chain_id: admitted.chainId, ...attribution },
     depth: admitted.depth,
@@ -87,4 +89,19 @@ export function settlementOf(
     ...(responseId !== undefined && { responseId }),
     ...(isFree && toolNanos === 0n && outcome.status !== 'succeeded' && { releasesKey: true }),
   };
+}
+
+/**
+ * Returns the name whose price applies, if it is not the model that the response names: a deployment with a price of its own, or the
+ * model that is known of a deployment whose response names none.
+ */
+function pricedNameOf(
+  { model, hasOwnPrice, learnedModel }: CallPlan,
+  connection: Connection,
+  servedModel: string | undefined,
+): string | undefined {
+  if (servedModel === undefined) {
+    return learnedModel;
+  }
+  return hasOwnPrice && kindOf(connection).servesDeployments ? model : undefined;
 }

@@ -1,11 +1,13 @@
 /** State and services that all calls of the gateway share. */
 import type { Connections } from '../capabilities/integration/connections/index.ts';
+import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
 import type { SlicedWork } from '../platform/sliced-work.ts';
 import type { TokenRatios } from './body/token-ratios.ts';
 import type { CallStatus } from './call-status.ts';
 import type { ProviderClient } from './forward/provider-client.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { HoldCoverage, IncreaseCallHold } from './hold-coverage.ts';
+import type { Deployments } from './learned/deployments.ts';
 import type { Settlements } from './settle/settlements.ts';
 import type { StoredResponses } from './stored-responses.ts';
 import type { Turns } from './turns.ts';
@@ -17,6 +19,8 @@ export interface GatewayContext {
   readonly settlements: Settlements;
   readonly ratios: TokenRatios;
   readonly outputs: OutputHistory;
+  readonly prices: Pick<CallPrices, 'find'>;
+  readonly deployments: Pick<Deployments, 'learn'>;
   readonly metrics: GatewayMetrics;
   readonly inProgress: Set<OngoingCall>;
   readonly drains: Drains;

@@ -31,6 +31,7 @@ import { createHoldCoverage, type IncreaseCallHold } from './hold-coverage.ts';
 import { admitOnce } from './idempotency/admit-once.ts';
 import { callKeyOf } from './idempotency/call-key.ts';
 import { identifyCaller } from './identify-caller.ts';
+import type { Deployments } from './learned/deployments.ts';
 import { type CountsStore, createLearnedCounts } from './learned/learned-counts.ts';
 import { forwardCall } from './metered-call.ts';
 import { listModels } from './models-list.ts';
@@ -49,6 +50,7 @@ export interface GatewayDependencies
   readonly increaseHold: IncreaseCallHold;
   /** Counts learned from earlier calls of all processes. */
   readonly learned: CountsStore;
+  readonly deployments: Deployments;
   readonly clock: Clock;
   readonly log: Log;
   /** Directory of settlements that wait for the ledger. */
@@ -108,6 +110,8 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     settlements,
     ratios,
     outputs,
+    prices: deps.prices,
+    deployments: deps.deployments,
     metrics,
     inProgress: new Set(),
     drains: new Drains(limits.drainsMax),
@@ -291,7 +295,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
       await Promise.race([settled, pause(waitMs, undefined, { ref: false })]);
       await cut();
       await context.client.close();
-      await learned.flush();
+      await Promise.all([learned.flush(), deps.deployments.flush()]);
       await settlements.close();
     },
   };

@@ -107,9 +107,12 @@ export function outputCap(plan: CallPlan, admitted: AdmittedCall): number {
   return growsWithOutput(plan) ? plan.maxOutputTokens : admitted.maxOutputTokens;
 }
 
-/** Returns true if the hold starts with the expected output and grows. That only works for output that is streamed and visible. */
-export function growsWithOutput({ settings, call, showsOutput }: CallPlan): boolean {
-  return settings.hold === 'expected' && call.isStream && showsOutput;
+/**
+ * Returns true if the hold starts with the expected output and grows. That only works for output that is streamed and visible. The
+ * model of a deployment may have changed, so its output is held in full.
+ */
+export function growsWithOutput({ settings, call, showsOutput, learnedModel }: CallPlan): boolean {
+  return settings.hold === 'expected' && call.isStream && showsOutput && learnedModel === undefined;
 }
 
 /**

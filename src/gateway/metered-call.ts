@@ -21,6 +21,7 @@ import type { ProviderResponse } from './forward/provider-client.ts';
 import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
 import { outputCap } from './hold-coverage.ts';
+import { learnDeployment } from './learned/learn-deployment.ts';
 import { dropBytes } from './parse-call.ts';
 import { providerPath } from './paths/operation.ts';
 import type { SettledCall } from './settle/settlements.ts';
@@ -179,6 +180,7 @@ class CallInProgress implements OngoingCall, RelayedCall {
           ratios.learn(subject, plan.input, outcome.usage.inputTokens);
         }
       }
+      learnDeployment(this.#context, this.#given, this.#attempts.connection, outcome.servedModel);
       const { responseId: named } = outcome;
       const responseId = named !== undefined && isResponseId(named) ? named : undefined;
       if (responseId !== undefined && operation.format.response.isStored) {

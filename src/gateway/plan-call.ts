@@ -20,7 +20,7 @@ import type { Tariff } from '../kernel/rate-modifiers.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { OnLimit } from './attribution-headers.ts';
 import type { TokenRatios } from './body/token-ratios.ts';
-import { findCallPrice, type PricedModel, placeOf } from './call-price.ts';
+import { type CallPriceDependencies, findCallPrice, type PricedModel, placeOf } from './call-price.ts';
 import { type CallService, callServiceOf } from './call-service.ts';
 import { type CallTools, planTools, toolsOf, withoutTools } from './call-tools.ts';
 import { GatewayError } from './errors/gateway-error.ts';
@@ -29,7 +29,7 @@ import type { MeteredOperation } from './paths/operation.ts';
 import { planInput } from './plan-input.ts';
 import { explanationOf, type HeldUnseen } from './unseen-input.ts';
 
-export interface CallPlanDependencies {
+export interface CallPlanDependencies extends CallPriceDependencies {
   readonly connections: Connections;
   readonly settings: GatewaySettingsCache;
   readonly prices: CallPrices;
@@ -48,6 +48,10 @@ export interface CallPlan {
   readonly price: Tariff;
   /** The place where the model has this price. Other candidates may be at cheaper hosts. */
   readonly pricedAt: CalledAt;
+  /** The model that has this price, if it was learned from responses of the deployment. */
+  readonly learnedModel: string | undefined;
+  /** True if the price was set for exactly the called name. */
+  readonly hasOwnPrice: boolean;
   readonly service: CallService;
   readonly tools: CallTools;
   readonly candidates: readonly Connection[];
@@ -70,6 +74,9 @@ export interface CallPlan {
   readonly settings: GatewaySettings;
   readonly onLimit: OnLimit;
 }
+
+/** Usual bytes of a request per token of its input. */
+const bytesPerToken = 4;
 
 /** Error code for a call that may cost more than its client allows. */
 export const maxCostExceeded = 'max_cost_exceeded';
@@ -103,12 +110,22 @@ export async function planCall(
   const resolved = listed?.model ?? model;
   const foundCandidates = candidatesFor(deps, orgId, operation, model, resolved);
   const serving = foundCandidates instanceof Promise ? await foundCandidates : foundCandidates;
-  const priced = { orgId, model, nowMs: now.getTime(), listedProvider };
-  const found = await findCallPrice(deps.prices, serving, priced);
+  const priced = {
+    orgId,
+    model,
+    nowMs: now.getTime(),
+    listedProvider,
+    size: {
+      inputTokens: Math.ceil(call.bytes.length / bytesPerToken),
+      outputTokens: (call.maxOutputTokens ?? settings.defaultMaxOutputTokens) * call.choices,
+    },
+  };
+  const foundCallPrice = findCallPrice(deps, serving, priced);
+  const found = foundCallPrice instanceof Promise ? await foundCallPrice : foundCallPrice;
   if (found === undefined) {
-    throw await unplanned(deps, priced, serving.length > 0);
+    throw await unplanned(deps, priced, serving);
   }
-  const { price, candidates, calledAt } = found;
+  const { price, candidates, calledAt, learnedModel, hasOwnPrice } = found;
   const foundCapabilities = deps.capabilities.all();
   const capabilities = foundCapabilities instanceof Promise ? await foundCapabilities : foundCapabilities;
   const known = capabilities.get(price.model ?? resolved) ?? capabilities.get(resolved);
@@ -164,6 +181,8 @@ export async function planCall(
     listedProvider,
     price,
     pricedAt: calledAt,
+    learnedModel,
+    hasOwnPrice,
     service,
     tools,
     candidates,
@@ -187,17 +206,21 @@ export async function planCall(
   };
 }
 
+const learnHint =
+  ' If the organization holds models without a price at default rates, the model of a deployment is learned from its first response.';
+
 /** Returns the error of a call without a priced connection. */
 async function unplanned(
   { prices }: CallPlanDependencies,
   { orgId, model, nowMs }: PricedModel,
-  isServed: boolean,
+  serving: readonly Connection[],
 ): Promise<GatewayError> {
-  return isServed || (await prices.findForCall(orgId, model, nowMs)) === undefined
+  const isDeployment = serving.some((connection) => kindOf(connection).servesDeployments);
+  return serving.length > 0 || (await prices.findForCall(orgId, model, nowMs)) === undefined
     ? new GatewayError(
         400,
         'model_without_price',
-        `The model ${model} has no price, so its cost cannot be limited. Set a price for it in Purser.`,
+        `The model ${model} has no price, so its cost cannot be limited. Set a price for it in Purser.${isDeployment ? learnHint : ''}`,
         { model },
       )
     : new GatewayError(

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { decideRoute } from '../capabilities/governance/routing/index.ts';
 import { increaseHold } from '../capabilities/insight/ledger/index.ts';
-import { countsStore, createGateway, type Gateway } from '../gateway/index.ts';
+import { countsStore, createDeployments, createGateway, type Gateway } from '../gateway/index.ts';
 import type { CalledAt } from '../kernel/model-hosts.ts';
 import { withLastKnown } from '../platform/cache/last-known.ts';
 import type { Components } from './components.ts';
@@ -28,6 +28,7 @@ export function createAppGateway(deps: AppDependencies, components: Components):
     settings: deps.gateway?.settings ?? components.gatewaySettings,
     prices: services.prices,
     capabilities,
+    deployments: createDeployments(db, log),
   };
   const gateway = createGateway({
     clock,
@@ -89,7 +90,7 @@ export function createAppGateway(deps: AppDependencies, components: Components):
 
 type GatewayLookups = Pick<
   Parameters<typeof createGateway>[0],
-  'connections' | 'settings' | 'prices' | 'capabilities'
+  'connections' | 'settings' | 'prices' | 'capabilities' | 'deployments'
 >;
 
 const lastKnownMax = 10_000;
@@ -99,7 +100,7 @@ const lastKnownMax = 10_000;
  * then, and fail-open mode could not allow it.
  */
 function lastKnownLookups(
-  { connections, settings, prices, capabilities }: GatewayLookups,
+  { connections, settings, prices, capabilities, deployments }: GatewayLookups,
   isOutage: (error: unknown) => boolean,
 ): GatewayLookups {
   const kept = <Args extends readonly unknown[], Value>(
@@ -122,6 +123,10 @@ function lastKnownLookups(
       findForCall: kept(prices.findForCall, priceKey),
     },
     capabilities: { all: kept(capabilities.all, () => '') },
+    deployments: {
+      ...deployments,
+      models: kept(deployments.models, (deployment) => JSON.stringify(deployment)),
+    },
   };
 }
 

@@ -145,8 +145,16 @@ export function createSettlementPoster(runs: RunDependencies, clock: Clock) {
 }
 
 function endOf(settlement: Settlement) {
-  const { marks, responseId, releasesKey, servedBy, calledAt } = settlement;
-  return { marks, responseId, releasesKey, servedBy, calledAt, toolNanos: toolNanosOf(settlement) };
+  const { marks, responseId, releasesKey, servedBy, calledAt, pricedName } = settlement;
+  return {
+    marks,
+    responseId,
+    releasesKey,
+    servedBy,
+    calledAt,
+    pricedName,
+    toolNanos: toolNanosOf(settlement),
+  };
 }
 
 function toolNanosOf({ toolUsd }: Settlement): bigint {

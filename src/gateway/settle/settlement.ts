@@ -21,6 +21,8 @@ export interface Settlement {
   /** The provider that served the call, and the place where the model was called. Absent in files of earlier releases. */
   readonly servedBy?: string;
   readonly calledAt?: CalledAt;
+  /** The name whose price applies; absent: the model that served the call. */
+  readonly pricedName?: string;
   readonly body: CompleteRun & TriedUsage;
   readonly marks: readonly Mark[];
   /** The provider's id of the response; absent if it sent none. */

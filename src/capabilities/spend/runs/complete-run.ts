@@ -1,5 +1,4 @@
 import { apiError, invalidFields } from '../../../contract/api-error.ts';
-import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import { holdIdOfCall } from '../../../ledger/holds/hold.ts';
 import { completionPosting } from './build-posting.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
@@ -32,7 +31,7 @@ export async function completeRun(
   if (ended === undefined && run.decision_id === holdIdOfCall(run.id)) {
     throw apiError('conflict', 'The run is completed by the gateway, when its call ends.');
   }
-  const price = await priceOf(deps, run, body, ended?.calledAt);
+  const price = await priceOf(deps, run, body, ended);
   if (run.decision_id !== null) {
     await deps.failOpen.importNow(orgId, [run.decision_id]);
   }
@@ -53,7 +52,7 @@ async function priceOf(
   deps: RunDependencies,
   { org_id, model, served_model, decision_id, charged_at, provider, region }: RunRow,
   body: CompleteRun,
-  calledAt: CalledAt | undefined,
+  ended: EndOfCall | undefined,
 ): Promise<RunPrice | undefined> {
   if (body.cost_usd !== undefined) {
     return undefined;
@@ -65,10 +64,10 @@ async function priceOf(
     provider,
     region: body.region ?? region,
   };
-  const price = await findRunPrice(deps, org_id, priced, charged_at, calledAt);
+  const price = await findRunPrice(deps, org_id, priced, charged_at, ended);
   return withOtherPrices(deps.prices, org_id, body, price, {
     atMs: charged_at.getTime(),
-    at: calledAt ?? priced,
+    at: ended?.calledAt ?? priced,
   });
 }
 

@@ -35,6 +35,8 @@ export interface StartOfCall {
   readonly toolNanos: bigint;
   /** The place whose price is held; undefined: the one that the body states. */
   readonly calledAt: CalledAt | undefined;
+  /** The name whose price is held; undefined: the model. */
+  readonly pricedName: string | undefined;
 }
 
 /** The end of a gateway call, or of a call that telemetry reports. */
@@ -51,4 +53,6 @@ export interface EndOfCall {
   readonly servedBy?: string | undefined;
   /** The place of the call; undefined: the one that the hold and the body state. */
   readonly calledAt?: CalledAt | undefined;
+  /** The name whose price applies; undefined: the model that served the call. */
+  readonly pricedName?: string | undefined;
 }

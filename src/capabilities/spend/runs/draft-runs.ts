@@ -73,13 +73,7 @@ export async function draftEach(
       continue;
     }
     const found = needsPrice(body)
-      ? findRunPrice(
-          deps,
-          caller.tenantId,
-          body,
-          pricedAt(body, context),
-          started?.calledAt ?? ends?.[index]?.calledAt,
-        )
+      ? findRunPrice(deps, caller.tenantId, body, pricedAt(body, context), started ?? ends?.[index])
       : undefined;
     const own = found instanceof Promise ? await found : found;
     const price =

@@ -5,6 +5,7 @@ import { findEnds } from '../../../ledger/postings/ledger-writes.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
 import type { PriceInForce } from '../models/index.ts';
 import type { RunDependencies } from './dependencies.ts';
+import type { EndOfCall } from './draft-context.ts';
 import type { CompleteRun } from './schema.ts';
 
 /** A price, and the service that the decision of the run requested. */
@@ -26,35 +27,36 @@ interface PricedRun {
   readonly region?: string | null;
 }
 
-/**
- * Returns the price in force when the run was admitted: at `admittedAt`, or at the time of its decision. `calledAt` is the place of
- * the call, if it differs from the one that the decision and the run state.
- */
+/** The price of a gateway call: its place and name, if they differ from those that the decision and the run state. */
+export type PricedCall = Pick<EndOfCall, 'calledAt' | 'pricedName'>;
+
+/** Returns the price in force when the run was admitted: at `admittedAt`, or at the time of its decision. */
 export function findRunPrice(
   deps: PriceDependencies,
   orgId: string,
   run: PricedRun,
   admittedAt: Date,
-  calledAt?: CalledAt,
+  { calledAt, pricedName }: PricedCall = {},
 ): RunPrice | undefined | Promise<RunPrice | undefined> {
+  const name = pricedName ?? run.served_model ?? run.model;
   return run.decision_id == null
-    ? deps.prices.findForCall(orgId, run.served_model ?? run.model, admittedAt.getTime(), calledAt ?? run)
-    : findDecisionPrice(deps, orgId, run, run.decision_id, admittedAt, calledAt);
+    ? deps.prices.findForCall(orgId, name, admittedAt.getTime(), calledAt ?? run)
+    : findDecisionPrice(deps, orgId, run, run.decision_id, admittedAt, { calledAt, name });
 }
 
 /** Finds the price of a decision. Without a hold, uses the time of a fail-open decision, or else `admittedAt`. */
 async function findDecisionPrice(
   deps: PriceDependencies,
   orgId: string,
-  { model, served_model, provider, region }: PricedRun,
+  { model, provider, region }: PricedRun,
   decisionId: string,
   admittedAt: Date,
-  calledAt: CalledAt | undefined,
+  { calledAt, name }: { readonly calledAt: CalledAt | undefined; readonly name: string },
 ): Promise<RunPrice | undefined> {
   const hold =
     (await deps.ledger.reads.findHold(orgId, decisionId)) ??
     (await findEndedHold(deps.db, orgId, decisionId));
-  const price = await findSettledPrice(deps.prices, orgId, served_model ?? model, {
+  const price = await findSettledPrice(deps.prices, orgId, name, {
     model: hold?.scope.model ?? model,
     priceVersion: hold?.priceVersion,
     admittedAtMs: hold?.admittedAtMs ?? deps.failOpen.decidedAtMs(orgId, decisionId) ?? admittedAt.getTime(),

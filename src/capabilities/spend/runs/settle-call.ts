@@ -36,7 +36,7 @@ export async function draftCall(
 ): Promise<CallPosting> {
   const { keyId, runId, model, depth, admittedAtMs, body, priceVersion } = call;
   const at = call.calledAt ?? { provider: call.attribution.provider ?? null, region: body.region ?? null };
-  const own = await findSettledPrice(prices, call.orgId, body.served_model ?? model, {
+  const own = await findSettledPrice(prices, call.orgId, call.pricedName ?? body.served_model ?? model, {
     model,
     priceVersion,
     admittedAtMs,

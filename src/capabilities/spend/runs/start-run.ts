@@ -11,6 +11,7 @@ import type { Posting } from '../../../ledger/posting.ts';
 import { otherChargesOf, requestedRates } from '../../../ledger/service-fields.ts';
 import { DatabaseUnavailable } from '../../../platform/db/database.ts';
 import type { RunCall, RunDependencies } from './dependencies.ts';
+import type { StartOfCall } from './draft-context.ts';
 import { draftRuns } from './draft-runs.ts';
 import { countAllowed, postingContext, undoErrorLogger } from './post-runs.ts';
 import { checkSteps, type PostingContext, postGroup, rejectionError } from './posting-steps.ts';
@@ -25,6 +26,8 @@ export interface StartOptions {
   readonly toolNanos?: bigint;
   /** The place whose price is held; undefined: the one that the body states. */
   readonly calledAt?: CalledAt;
+  /** The name whose price is held; undefined: the model. */
+  readonly pricedName?: string | undefined;
   /** Text for the safety detectors. It is never stored. */
   readonly content?: string | undefined;
   /** The idempotency key of the call, which is stored with the hold. */
@@ -94,14 +97,26 @@ export async function startRun(
   deps: RunDependencies,
   call: RunCall,
   body: InProgress,
-  { fitDownTo, toolNanos = 0n, calledAt, content, key, beforeDenial, onUncertain }: StartOptions,
+  options: StartOptions,
 ): Promise<StartedRun> {
+  const {
+    fitDownTo,
+    toolNanos = 0n,
+    calledAt,
+    pricedName,
+    content,
+    key,
+    beforeDenial,
+    onUncertain,
+  } = options;
   const fit =
-    fitDownTo === undefined ? undefined : await fitOf(deps, call, body, { fitDownTo, toolNanos, calledAt });
+    fitDownTo === undefined
+      ? undefined
+      : await fitOf(deps, call, body, { fitDownTo, toolNanos, calledAt, pricedName });
   const postings = await draftRuns(deps, call, [{ status: 'running', ...body }], {
     record: false,
     bulk: false,
-    started: { fit, toolNanos, calledAt },
+    started: { fit, toolNanos, calledAt, pricedName },
   });
   const context: RunStartContext = {
     key,
@@ -269,9 +284,10 @@ async function fitOf(
     fitDownTo,
     toolNanos,
     calledAt,
-  }: { fitDownTo: number; toolNanos: bigint; calledAt: CalledAt | undefined },
+    pricedName = body.model,
+  }: Omit<StartOfCall, 'fit'> & { readonly fitDownTo: number },
 ): Promise<Fit | undefined> {
-  const price = await prices.findForCall(caller.tenantId, body.model, now.getTime(), calledAt ?? body);
+  const price = await prices.findForCall(caller.tenantId, pricedName, now.getTime(), calledAt ?? body);
   const inputTokens = BigInt(body.input_tokens);
   const rates = requestedRates(price, body, inputTokens);
   const others = otherChargesOf(price, body);

@@ -22,6 +22,7 @@ export const azureOpenAi: ProviderKind = {
   accountHeaders: [],
   isAnyProvider: false,
   namesModels: false,
+  servesDeployments: true,
   enforcesContext: false,
   mayChargeFailure: (response, answer) =>
     isRejection(response)

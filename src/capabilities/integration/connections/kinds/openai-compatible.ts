@@ -15,6 +15,7 @@ export const openAiCompatible: ProviderKind = {
   accountHeaders: [],
   isAnyProvider: true,
   namesModels: false,
+  servesDeployments: false,
   enforcesContext: false,
   mayChargeFailure: mayBeLost,
   test: { model: undefined, path: undefined },

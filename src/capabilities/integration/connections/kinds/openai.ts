@@ -14,6 +14,7 @@ export const openai: ProviderKind = {
   accountHeaders: ['openai-organization', 'openai-project'],
   isAnyProvider: false,
   namesModels: true,
+  servesDeployments: false,
   enforcesContext: true,
   mayChargeFailure: isLostByProxy,
   test: { model: 'gpt-4o-mini', path: undefined },

@@ -27,6 +27,8 @@ export interface ProviderKind {
   readonly isAnyProvider: boolean;
   /** True if the name of a model is that in the catalog of the provider: it has the tokenizer and shows the output of that model. */
   readonly namesModels: boolean;
+  /** True if calls may name a deployment. Its owner has chosen that name, and only the responses say which model is behind it. */
+  readonly servesDeployments: boolean;
   /** True if the provider accepts no input beyond the context of the model in the catalog. */
   readonly enforcesContext: boolean;
   /** Returns true if the provider may have generated an answer, and charge for it, although it answered with an error. */
