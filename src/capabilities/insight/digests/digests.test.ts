@@ -23,7 +23,7 @@ const digests = (org: TestOrg, of = world): Promise<{ id: string; created_at: Da
     [org.id],
   );
 
-test('is emitted on Monday, with the figures of the week before, and only once', async () => {
+test('a digest is emitted on Monday, with the figures of the week before, and only once', async () => {
   const org = await world.createOrg();
   await call(org, 'POST', `/v1/orgs/${org.id}/budgets`, {
     name: 'Support',
@@ -67,7 +67,7 @@ test('is emitted on Monday, with the figures of the week before, and only once',
   expect(compileBody(eventSchema('digest.weekly'))(event)).toEqual([]);
 });
 
-test('is late after a downtime, for the last week only, and starts with the next week for a new subscription', async () => {
+test('a digest is late after a downtime, for the last week only, and starts with the next week for a new subscription', async () => {
   const old = await world.createOrg();
   await subscribe(old);
   // Three weeks, to a Wednesday.
@@ -83,7 +83,7 @@ test('is late after a downtime, for the last week only, and starts with the next
   expect(await digests(fresh)).toHaveLength(1);
 });
 
-test('is emitted once by several runs of the job at the same time', async () => {
+test('a digest is emitted once by several runs of the job at the same time', async () => {
   const org = await world.createOrg();
   await subscribe(org);
   world.clock.advanceSeconds(8 * day);
@@ -100,7 +100,7 @@ describe('the due time', () => {
     // The night before, clocks went back: the week has an hour more.
     ['Europe/Berlin', '2026-10-26T12:00:00Z', '2026-10-26', '2026-10-26T08:00:00.000Z'],
     ['Pacific/Kiritimati', '2026-11-15T19:00:00Z', '2026-11-16', '2026-11-15T19:00:00.000Z'],
-  ])('in %s at %s is %s', (timezone, now, dueOn, dueAt) => {
+  ])('the digest that is due in %s at %s is %s', (timezone, now, dueOn, dueAt) => {
     const due = dueDigest(timezone, Date.parse(now));
     expect([due.dueOn, new Date(due.dueAtMs).toISOString()]).toEqual([dueOn, dueAt]);
     expect(due.week.end).toBe(dueOn);

@@ -77,7 +77,7 @@ const runs = [
 ];
 
 describe('an export', () => {
-  test('has a row per day, provider and model in the columns of FOCUS', async () => {
+  test('an export has a row per day, provider and model in the columns of FOCUS', async () => {
     await record(runs.slice(0, 3));
     const { headers } = await focus('');
     expect(headers['content-type']).toBe('text/csv; charset=utf-8');
@@ -192,7 +192,7 @@ describe('an export', () => {
     expect(rows.map((row) => row.x_UncachedInputTokens)).toEqual(['1000', '550']);
   });
 
-  test('has prices whose product with the quantity is the cost', async () => {
+  test('an export has prices whose product with the quantity is the cost', async () => {
     await record([
       ...runs,
       ...[3, 7, 999_999_999, 123_456_789_012].map((input_tokens, index) => ({
@@ -264,13 +264,13 @@ describe('an export', () => {
     expect((await exported('?status=succeeded')).map((row) => row.BilledCost)).toEqual(['3.5', '3.5']);
   });
 
-  test('without rows has a header, and a Parquet file without row groups', async () => {
+  test('an export without rows has a header, and a Parquet file without row groups', async () => {
     expect((await focus('?model=none')).text).toBe(`${focusColumns.map(({ name }) => name).join()}\r\n`);
     const { num_rows, row_groups } = metadataOf(await bytesOf({ format: 'parquet' }));
     expect([num_rows, row_groups]).toEqual([0n, []]);
   });
 
-  test('is rejected with the field that is wrong, and is not visible to others', async () => {
+  test('an export is rejected with the field that is wrong, and is not visible to others', async () => {
     const fieldOf = async (query: string) => {
       const { status, json } = await focus(query);
       const [{ field, code }] = json.error.details.fields;
@@ -340,7 +340,7 @@ function cellOf(type: FocusColumnType, value: unknown): string {
 
 describe('Parquet', () => {
   test.each(columnsOf)(
-    'has the same values as CSV in FOCUS %s, in types that fit them',
+    'a Parquet export has the same values as CSV in FOCUS %s, in types that fit them',
     async (version, columns) => {
       await record([
         ...runs,
@@ -387,7 +387,7 @@ describe('Parquet', () => {
     },
   );
 
-  test('is sent as bytes', async () => {
+  test('a Parquet export is sent as bytes', async () => {
     await record(runs);
     const { url } = await world.listen();
     const answer = await fetch(`${url}/v1/orgs/${org.id}/usage/focus?format=parquet&group_by=team`, {

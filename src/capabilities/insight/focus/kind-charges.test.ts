@@ -77,7 +77,7 @@ const ofMillion = (meter: string, usd: string, properties: string) => [
 ];
 
 describe('an export by kind', () => {
-  test('has a row with its own SKU for each kind of usage', async () => {
+  test('an export by kind has a row with its own SKU for each kind of usage', async () => {
     await post('/v1/runs', everything);
     const rows = await exported();
     expect(rows.map((row) => [row.x_Kind, ...pricing(row)])).toEqual([
@@ -140,7 +140,7 @@ describe('an export by kind', () => {
     });
   });
 
-  test('counts the tokens of unsplit costs, or else their requests', async () => {
+  test('an export by kind counts the tokens of unsplit costs, or else their requests', async () => {
     await post('/v1/runs', {
       model: 'given',
       cost_usd: '3',
@@ -178,7 +178,7 @@ describe('an export by kind', () => {
     expect(sumOfColumn(tokens, 'ConsumedQuantity')).toBe(String(1_500_000 + 8_000_000 + 250_000));
   });
 
-  test('has adjustments apart, and corrections of an earlier month by kind', async () => {
+  test('an export by kind has adjustments apart, and corrections of an earlier month by kind', async () => {
     const runs = [
       { ...everything, started_at: '2026-10-30T12:00:00Z', model: 'later', cost_usd: '5', team: 'blue' },
       { ...everything, started_at: '2026-11-02T12:00:00Z', model: 'later', cost_usd: '5', team: 'blue' },
@@ -323,46 +323,51 @@ async function ledgerSums(at: World, of: TestOrg): Promise<Record<string, string
 }
 
 describe('random postings', () => {
-  test.each(seeds)('are exported by kind as they are in the ledger (seed %d)', async (seed) => {
-    const own = await createWorld();
-    try {
-      const of = await own.createOrg();
-      await postRandomly(own, of, new Random(seed));
-      const rows = await exportOf(own, of, '&group_by=team&from=2026-10-01T00:00:00Z');
-      const sums = rows.map((row) => [
-        [
-          row.ChargePeriodStart?.slice(0, 10),
-          row.ServiceProviderName,
-          row.x_Model,
-          row.SubAccountId,
-          row.x_Kind,
-          row.ChargeClass === 'Correction' ? row.BillingPeriodStart?.slice(0, 7) : '',
-        ].join(' '),
-        row.BilledCost ?? '',
-      ]);
-      expect(new Set(sums.map(([key]) => key)).size).toBe(rows.length);
-      expect(Object.fromEntries(sums.filter(([, cost]) => cost !== '0'))).toEqual(await ledgerSums(own, of));
-      expect(rows.filter((row) => row.ChargeClass === 'Correction').length).toBeGreaterThan(3);
-      expect(new Set(rows.map((row) => row.x_Kind)).size).toBeGreaterThan(9);
-      for (const query of [
-        '',
-        '&group_by=month',
-        '&group_by=hour,tag:environment',
-        '&team=blue',
-        '&provider=openai',
-        '&tag=environment%3Dtest',
-        '&without=team',
-        '&from=2026-11-20T07:15:00Z&to=2026-12-24T05:00:00Z',
-      ]) {
-        await expectSums(own, of, query.includes('from=') ? query : `${query}&from=2026-10-01T00:00:00Z`);
+  test.each(seeds)(
+    'random postings are exported by kind as they are in the ledger (seed %d)',
+    async (seed) => {
+      const own = await createWorld();
+      try {
+        const of = await own.createOrg();
+        await postRandomly(own, of, new Random(seed));
+        const rows = await exportOf(own, of, '&group_by=team&from=2026-10-01T00:00:00Z');
+        const sums = rows.map((row) => [
+          [
+            row.ChargePeriodStart?.slice(0, 10),
+            row.ServiceProviderName,
+            row.x_Model,
+            row.SubAccountId,
+            row.x_Kind,
+            row.ChargeClass === 'Correction' ? row.BillingPeriodStart?.slice(0, 7) : '',
+          ].join(' '),
+          row.BilledCost ?? '',
+        ]);
+        expect(new Set(sums.map(([key]) => key)).size).toBe(rows.length);
+        expect(Object.fromEntries(sums.filter(([, cost]) => cost !== '0'))).toEqual(
+          await ledgerSums(own, of),
+        );
+        expect(rows.filter((row) => row.ChargeClass === 'Correction').length).toBeGreaterThan(3);
+        expect(new Set(rows.map((row) => row.x_Kind)).size).toBeGreaterThan(9);
+        for (const query of [
+          '',
+          '&group_by=month',
+          '&group_by=hour,tag:environment',
+          '&team=blue',
+          '&provider=openai',
+          '&tag=environment%3Dtest',
+          '&without=team',
+          '&from=2026-11-20T07:15:00Z&to=2026-12-24T05:00:00Z',
+        ]) {
+          await expectSums(own, of, query.includes('from=') ? query : `${query}&from=2026-10-01T00:00:00Z`);
+        }
+        for (const row of rows.filter(({ PricingQuantity }) => PricingQuantity !== '')) {
+          expect(productOf(row), JSON.stringify(row)).toBe(row.ListCost);
+        }
+      } finally {
+        await own.close();
       }
-      for (const row of rows.filter(({ PricingQuantity }) => PricingQuantity !== '')) {
-        expect(productOf(row), JSON.stringify(row)).toBe(row.ListCost);
-      }
-    } finally {
-      await own.close();
-    }
-  });
+    },
+  );
 });
 
 /** An export adds up to usage, of each kind and altogether, and to the export in FOCUS 1.2. */

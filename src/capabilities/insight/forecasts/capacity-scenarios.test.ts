@@ -21,7 +21,7 @@ const capacity = async (query = '') =>
 const cost = async (query = '') => Number((await capacity(query)).total.cost_usd);
 
 describe('scenarios', () => {
-  test('can be created, read, listed, updated and deleted, with audit entries', async () => {
+  test('capacity scenarios can be created, read, listed, updated and deleted, with audit entries', async () => {
     const made = await scenarios('POST', '', { name: 'Grow', changes: { growth_percent_per_month: 10 } });
     expect(made.status).toBe(201);
     expect(made.json).toMatchObject({
@@ -57,7 +57,7 @@ describe('scenarios', () => {
     ]);
   });
 
-  test('have unique names, also under concurrent creation, and a maximum number', async () => {
+  test('capacity scenarios have unique names, also under concurrent creation, and a maximum number', async () => {
     const both = await Promise.all([
       scenarios('POST', '', { name: 'a', changes: {} }),
       scenarios('POST', '', { name: 'a', changes: {} }),
@@ -104,7 +104,7 @@ describe('scenarios', () => {
 });
 
 describe('a forecast with a scenario', () => {
-  test('is returned beside the one without, by id or by name', async () => {
+  test('a forecast with a scenario is returned beside the one without, by id or by name', async () => {
     await recordDays(
       world,
       org,
@@ -293,7 +293,7 @@ describe('teams', () => {
     expect(pays_up_to.high === null || pays_up_to.high > 5 * pays_up_to.low).toBe(true);
   });
 
-  test('without value there is no curve, and without history nothing', async () => {
+  test('without value of the runs there is no curve, and without history nothing', async () => {
     const none = { observed: 0, cost_per_team_usd: '0', curve: null, pays_up_to: null, points: [] };
     expect((await capacity()).teams).toEqual(none);
     await recordDays(

@@ -50,7 +50,7 @@ describe('GET /v1/forecast', () => {
     expect(Date.parse(json.history.to) - Date.parse(json.history.from)).toBe(30 * daySeconds * 1_000);
   });
 
-  test('is exact, rounds once, and can be a loss', async () => {
+  test('the forecast of capacity is exact, rounds once, and can be a loss', async () => {
     await run({ deployment: 'd', team: 'a', cost_usd: '0.000000001' });
     await run({ deployment: 'd', team: 'b', cost_usd: '1' });
     await run({ deployment: 'd', team: 'c', cost_usd: '0' });

@@ -42,18 +42,18 @@ test('teams scale the volume in proportion to the observed count, but not the va
 });
 
 describe('prices', () => {
-  test('of one model are weighted by its part of the cost, from their day on', () => {
+  test('price changes of one model are weighted by its part of the cost, from their day on', () => {
     const { price } = effects({ price_changes: [{ model: 'a', percent: 50, from: '2026-11-18' }] });
     expect(price.slice(0, 4)).toEqual([1, 1, 1.15, 1.15]);
   });
-  test('of all models apply, and multiply', () => {
+  test('price changes of all models apply, and multiply', () => {
     const { price } = effects({ price_changes: [{ percent: -10 }, { model: 'b', percent: -100 }] });
     expect(price[0]).toBeCloseTo(0.27, 9);
   });
   test('follow a cheaper mix', () => {
     expect(effects({}, { mixed: [{ model: 'a', costNanos: 80 }] }).price[0]).toBe(0.8);
   });
-  test('without any cost, include only changes for all models', () => {
+  test('price changes without any cost include only changes for all models', () => {
     const { price } = effects(
       { price_changes: [{ percent: 20 }, { model: 'a', percent: 500 }] },
       { mixed: [], costBeforeMix: 0 },

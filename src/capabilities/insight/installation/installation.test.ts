@@ -70,7 +70,7 @@ test('counts what waits, from the metrics', async () => {
   expect(text).toMatch(/^svc_events_waiting \d+$/m);
 });
 
-test('is for operators', async () => {
+test('the state of the installation is for operators', async () => {
   const org = await world.createOrg();
   const answer = await world.request('GET', '/v1/admin/installation', { key: org.ownerKey });
   expect(answer.json.error.code).toBe('forbidden');

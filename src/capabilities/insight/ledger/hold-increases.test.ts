@@ -198,14 +198,14 @@ describe('a fail-open decision', () => {
     return JSON.parse(text).decision_id as string;
   };
 
-  test('is imported before it is changed', async () => {
+  test('a fail-open decision is imported before it is changed', async () => {
     const increased = await call('POST', `/v1/decisions/${await allow()}/increase`, { cost_usd: '0.1' });
     expect([increased.status, increased.json.held_usd]).toEqual([200, '0.3']);
     expect((await call('POST', `/v1/decisions/${await allow()}/extend`, { seconds: 9 })).status).toBe(200);
     expect((await call('DELETE', `/v1/decisions/${await allow()}`)).status).toBe(204);
   });
 
-  test('of another process that has not imported it is 503, and 404 for another org', async () => {
+  test('a fail-open decision of another process that has not imported it is 503, and 404 for another org', async () => {
     const id = await allow();
     await call('DELETE', `/v1/decisions/${id}`);
     // Without a record of its end the id looks like that of a decision that no process has imported yet.

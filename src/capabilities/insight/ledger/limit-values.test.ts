@@ -41,7 +41,7 @@ const brief = ({ data }: { readonly data: readonly Listed[] }) =>
   ]);
 
 describe('values of a budget for each member', () => {
-  test('have what is settled, held and left, the highest cost first', async () => {
+  test('the values of a budget have what is settled, held and left, the highest cost first', async () => {
     const budget = await created('budgets', each('member'));
     await spend({ member_id: 'amy', cost_usd: '1' });
     await spend({ member_id: 'bob', cost_usd: '8.5' });
@@ -60,7 +60,7 @@ describe('values of a budget for each member', () => {
     });
   });
 
-  test('are those of the current window, also of a limit that was created later', async () => {
+  test('the values of a budget are those of the current window, also of a limit that was created later', async () => {
     world.clock.advanceSeconds(24 * 3_600);
     await world.runJob('expire-holds');
     await spend({ member_id: 'amy', cost_usd: '3' });
@@ -74,7 +74,7 @@ describe('values of a budget for each member', () => {
     expect(brief(await valuesOf(daily.id))).toEqual([['amy', '3', '0', '7', 'ok']]);
   });
 
-  test('are paginated', async () => {
+  test('the values of a budget are paginated', async () => {
     const late = (await own('GET', 'limits?search=late')).json.data[0].id;
     const pages: string[][] = [];
     for (let cursor = ''; pages.length < 10; ) {
@@ -141,7 +141,7 @@ test('sorts and continues after sums beyond 64 bits', async () => {
   ]);
 });
 
-test('is empty for a limit without a wildcard, and finds no limit of another org', async () => {
+test('the list of values is empty for a limit without a wildcard, and finds no limit of another org', async () => {
   const total = await created('budgets', { name: 'total', scope_kind: 'org', period: 'day', limit_usd: '5' });
   expect(await valuesOf(total)).toEqual({ data: [], next_cursor: null });
   const other = await world.createOrg();

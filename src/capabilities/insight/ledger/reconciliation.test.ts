@@ -106,7 +106,7 @@ async function spend(): Promise<void> {
 }
 
 describe('a ledger that balances', () => {
-  test('of an org without postings', async () => {
+  test('the ledger of an org without postings balances', async () => {
     expect(await reconcile()).toMatchObject({
       balanced: true,
       drift_usd: '0',
@@ -115,7 +115,7 @@ describe('a ledger that balances', () => {
     });
   });
 
-  test('with charged, held, corrected, recorded, late and excess amounts', async () => {
+  test('a ledger with charged, held, corrected, recorded, late and excess amounts balances', async () => {
     await limitEverything();
     await spend();
     const seen = await reconcile();
@@ -187,7 +187,7 @@ describe('a ledger that balances', () => {
     ]);
   });
 
-  test('at any time while runs are posted, settled late and corrected', async () => {
+  test('a ledger balances at any time while runs are posted, settled late and corrected', async () => {
     await limitEverything();
     const holds: { decision_id: string }[] = [];
     for (let i = 0; i < 30; i += 1) {
@@ -296,7 +296,7 @@ describe('a ledger that was tampered with', () => {
   });
 });
 
-test('is balanced if the sum of a month does not fit into 64 bits, and the limits of the month are used up', async () => {
+test('a ledger is balanced if the sum of a month does not fit into 64 bits, and the limits of the month are used up', async () => {
   const createBudget = (name: string) =>
     call('POST', ours('/budgets'), { name, scope_kind: 'org', period: 'month', limit_usd: '1000' });
   const budgets = [await createBudget('with a counter')];

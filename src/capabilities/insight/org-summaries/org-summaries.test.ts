@@ -17,7 +17,7 @@ const storedOf = async (org: TestOrg) =>
   (await listed('limit=200')).find(({ id }: { id: string }) => id === org.id);
 
 describe('the summary of an organization', () => {
-  test('has the spend and runs of the month, the balance, the nearest limit and the last activity', async () => {
+  test('the summary of an organization has the spend and runs of the month, the balance, the nearest limit and the last activity', async () => {
     const org = await world.createOrg();
     expect(await summaryOf(org)).toMatchObject({
       id: org.id,
@@ -45,7 +45,7 @@ describe('the summary of an organization', () => {
     });
   });
 
-  test('counts open holds in the limits, and a limit of a part of the organization not at all', async () => {
+  test('the summary of an organization counts open holds in the limits, and a limit of a part of the organization not at all', async () => {
     const org = await world.createOrg();
     await own(org, 'POST', '/budgets', {
       name: 'Secret project',
@@ -61,13 +61,13 @@ describe('the summary of an organization', () => {
     expect(JSON.stringify(summary)).not.toContain('Secret project');
   });
 
-  test('has the month of the time zone of the organization', async () => {
+  test('the summary of an organization has the month of the time zone of the organization', async () => {
     const org = await world.createOrg();
     await own(org, 'PATCH', '', { timezone: 'Asia/Tokyo' });
     expect((await summaryOf(org)).month_start).toBe('2026-10-31T15:00:00.000Z');
   });
 
-  test('is for operators, of an organization that exists', async () => {
+  test('the summary of an organization is for operators, of an organization that exists', async () => {
     const org = await world.createOrg();
     for (const path of ['/v1/admin/org-summaries', `/v1/admin/orgs/${org.id}/summary`]) {
       expect((await own(org, 'GET', path)).json.error.code).toBe('forbidden');
@@ -78,7 +78,7 @@ describe('the summary of an organization', () => {
 });
 
 describe('the list of summaries', () => {
-  test('has the figures that the job has stored, and refreshes those of organizations in use', async () => {
+  test('the list of summaries has the figures that the job has stored, and refreshes those of organizations in use', async () => {
     const org = await world.createOrg();
     expect(await storedOf(org)).toMatchObject({ spend_usd: '0', as_of: null, last_active_at: null });
     await spend(org, '3');
@@ -124,7 +124,7 @@ describe('the list of summaries', () => {
     expect(await storedOf(broken)).toMatchObject({ as_of: world.clock.now().toISOString() });
   });
 
-  test('has the largest amount of 64 bits for more than that, of which the summary is exact', async () => {
+  test('the list of summaries has the largest amount of 64 bits for more than that, of which the summary is exact', async () => {
     const org = await world.createOrg();
     await own(org, 'POST', '/budgets', { name: 'All', scope_kind: 'org', period: 'month', limit_usd: '40' });
     const runs = [1, 2].map((day) => ({
@@ -151,7 +151,7 @@ describe('the list of summaries', () => {
     expect(await storedOf(org)).toMatchObject({ spend_usd: '0', as_of: world.clock.now().toISOString() });
   });
 
-  test('is found by a part of the name, slug or id, in any case, and sorted by each figure without gaps', async () => {
+  test('the list of summaries is found by a part of the name, slug or id, in any case, and sorted by each figure without gaps', async () => {
     const names = ['Alder Works', 'alder mill', 'Birch 100%_'];
     const orgs = await Promise.all(names.map((name) => world.createOrg(name)));
     for (const [index, org] of orgs.entries()) {

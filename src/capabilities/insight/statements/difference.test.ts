@@ -43,19 +43,19 @@ const shown = (causes: ReturnType<typeof explain>) =>
   causes.map(({ cause, usd, keyIds }) => `${cause} ${usd} ${keyIds.join()}`.trim());
 
 describe('a row', () => {
-  test('without a difference has no cause', () => {
+  test('a row without a difference has no cause', () => {
     const billed = [...costs(1_000, 100), used('key_a', 1_000, 100)];
     expect(explain(billed, recorded(sums(10, 14_000, 1_000, 100)), options)).toEqual([]);
   });
 
-  test('with equal tokens and other amounts differs in price', () => {
+  test('a row with equal tokens and other amounts differs in price', () => {
     const billed = [...costs(100_000, 0), used('key_a', 100_000, 0)];
     expect(shown(explain(billed, recorded(sums(10, 800_000, 100_000, 0)), options))).toEqual([
       'price 200000',
     ]);
   });
 
-  test('with one rate that differs names the kind of tokens, and no more than rounding for the others', () => {
+  test('a row with one rate that differs names the kind of tokens, and no more than rounding for the others', () => {
     const row = sums(10, 1_000_000 + 240_003, 100_000, 6_000);
     const usdByKind = { ...noTokens, uncached_input: 1_000_003n, output: 240_000n };
     const byKind = recorded({ ...row, usdByKind });
@@ -69,7 +69,7 @@ describe('a row', () => {
     ]);
   });
 
-  test('with several rates that differ and missing calls names each, and they add up', () => {
+  test('a row with several rates that differ and missing calls names each, and they add up', () => {
     const row = sums(10, 900_000 + 300_000, 100_000, 6_000);
     const usdByKind = { ...noTokens, uncached_input: 900_000n, output: 300_000n };
     const billed = [...costs(130_000, 6_000), used('key_a', 130_000, 6_000)];
@@ -81,7 +81,7 @@ describe('a row', () => {
     ]);
   });
 
-  test('with rates that differ, some of which were corrected, names those that are left', () => {
+  test('a row with rates that differ, some of which were corrected, names those that are left', () => {
     const posted = {
       ...noSums,
       runs: 1n,
@@ -96,7 +96,7 @@ describe('a row', () => {
     expect(causes.map(({ cause, kind, usd }) => `${cause} ${kind} ${usd}`)).toEqual(['price output -60000']);
   });
 
-  test('with a correction of all rates differs by what was billed since', () => {
+  test('a row with a correction of all rates differs by what was billed since', () => {
     const posted = { ...noSums, runs: 1n, usd: 600_000n };
     const usdByKind = { ...noTokens, uncached_input: 500_000n, output: 140_000n };
     const row = recorded(
@@ -109,7 +109,7 @@ describe('a row', () => {
     expect(more.map(({ cause, kind, usd }) => `${cause} ${kind} ${usd}`)).toEqual(['price output 60000']);
   });
 
-  test('whose rates were corrected and are billed as recorded after all takes each correction back', () => {
+  test('a row whose rates were corrected and are billed as recorded after all takes each correction back', () => {
     const correctionOf = (kind: 'uncached_input' | 'output', usd: bigint) => ({
       cause: 'price' as const,
       kind,
@@ -128,30 +128,30 @@ describe('a row', () => {
     ]);
   });
 
-  test('with less than a nanodollar per run was rounded', () => {
+  test('a row with less than a nanodollar per run was rounded', () => {
     const billed = [...costs(100_000, 0), used('key_a', 100_000, 0)];
     expect(shown(explain(billed, recorded(sums(10, 1_000_007, 100_000, 0)), options))).toEqual([
       'rounding -7',
     ]);
   });
 
-  test('with tokens that no run has names the key that used them', () => {
+  test('a row with tokens that no run has names the key that used them', () => {
     const billed = [...costs(1_500, 100), used('key_a', 1_000, 100), used('key_b', 500, 0)];
     expect(shown(explain(billed, recorded(sums(10, 14_000, 1_000, 100)), options))).toEqual([
       'missing 5000 key_b',
     ]);
   });
 
-  test('without runs is missing as a whole', () => {
+  test('a row without runs is missing as a whole', () => {
     const billed = [...costs(1_500, 100), used('key_a', 1_500, 100)];
     expect(shown(explain(billed, recorded(noSums), options))).toEqual(['missing 19000 key_a']);
   });
 
-  test('that was recorded and not billed is unknown', () => {
+  test('a row that was recorded and not billed is unknown', () => {
     expect(shown(explain([], recorded(sums(1, 500, 10, 10)), options))).toEqual(['unknown -500']);
   });
 
-  test('of another local day differs by time zone only', () => {
+  test('a row of another local day differs by time zone only', () => {
     const billed = [...costs(1_000, 100), used('key_a', 1_000, 100)];
     const local = sums(8, 11_000, 800, 75);
     expect(shown(explain(billed, recorded(sums(10, 14_000, 1_000, 100), { local }), options))).toEqual([
@@ -159,7 +159,7 @@ describe('a row', () => {
     ]);
   });
 
-  test('with runs that were charged on another day is late on both days', () => {
+  test('a row with runs that were charged on another day is late on both days', () => {
     const billed = [...costs(1_100, 100), used('key_a', 1_100, 100)];
     const lateShift = sums(1, 1_000, 100, 0);
     expect(shown(explain(billed, recorded(sums(10, 14_000, 1_000, 100), { lateShift }), options))).toEqual([
@@ -169,7 +169,7 @@ describe('a row', () => {
     expect(shown(explain([], other, options))).toEqual(['late -1000']);
   });
 
-  test('with every cause at once is split exactly, given the keys of the gateway', () => {
+  test('a row with every cause at once is split exactly, given the keys of the gateway', () => {
     // Billed: 100,000 input tokens by runs, 5,000 by an unsettled call, 30,000 around Purser.
     const billed = [
       ...costs(135_000, 1_000),
@@ -184,7 +184,7 @@ describe('a row', () => {
     expect(total).toBe(1_350_000n + 40_000n - 940_000n - 70_000n);
   });
 
-  test('that was reconciled has no cause, although its unsettled runs and other keys remain', () => {
+  test('a row that was reconciled has no cause, although its unsettled runs and other keys remain', () => {
     const billed = [
       ...costs(135_000, 1_000),
       used('key_gateway', 105_000, 1_000),
@@ -194,7 +194,7 @@ describe('a row', () => {
     expect(explain(billed, row, { ...options, gatewayKeyIds: new Set(['key_gateway']) })).toEqual([]);
   });
 
-  test('whose late runs were corrected has no cause, although its tokens still differ', () => {
+  test('a row whose late runs were corrected has no cause, although its tokens still differ', () => {
     const row = recorded(sums(2, 0, 100, 0), {
       lateShift: sums(-1, -1_000, -100, 0),
       corrections: [{ cause: 'late', kind: '', keyIds: [], sums: sums(1, -1_000, 0, 0) }],
@@ -202,7 +202,7 @@ describe('a row', () => {
     expect(explain([], row, options)).toEqual([]);
   });
 
-  test('that is billed higher after a correction of late runs differs by the new part only', () => {
+  test('a row that is billed higher after a correction of late runs differs by the new part only', () => {
     const billed = [...costs(10, 0), used('key_a', 10, 0)];
     const row = recorded(sums(2, 0, 100, 0), {
       lateShift: sums(-1, -1_000, -100, 0),
@@ -211,7 +211,7 @@ describe('a row', () => {
     expect(shown(explain(billed, row, options))).toEqual(['missing 100 key_a']);
   });
 
-  test('that is billed higher after a correction of unsettled runs and other keys differs by the new part only', () => {
+  test('a row that is billed higher after a correction of unsettled runs and other keys differs by the new part only', () => {
     const billed = [...costs(4_100, 0), used('key_gateway', 1_100, 0), used('key_other', 3_000, 0)];
     const row = recorded(sums(2, 10_000, 4_000, 0), {
       unsettled: sums(1, 30_000, 0, 0),
@@ -224,21 +224,21 @@ describe('a row', () => {
     expect(shown(causes)).toEqual(['unsettled 1000']);
   });
 
-  test('that is billed lower after a correction takes it back', () => {
+  test('a row that is billed lower after a correction takes it back', () => {
     const row = recorded(sums(2, 14_000, 1_000, 100), {
       corrections: [{ cause: 'missing', kind: '', keyIds: ['key_a'], sums: sums(1, 14_000, 1_000, 100) }],
     });
     expect(shown(explain([], row, options))).toEqual(['missing -14000 key_a']);
   });
 
-  test('of which a part of the calls with other keys was recorded misses the rest', () => {
+  test('a row of which a part of the calls with other keys was recorded misses the rest', () => {
     const billed = [...costs(135_000, 0), used('key_gateway', 105_000, 0), used('key_other', 30_000, 0)];
     const row = recorded(sums(50, 1_250_000, 125_000, 0));
     const causes = explain(billed, row, { ...options, gatewayKeyIds: new Set(['key_gateway']) });
     expect(shown(causes)).toEqual(['missing 100000 key_other']);
   });
 
-  test('with negative tokens of another key is not explained by that key', () => {
+  test('a row with negative tokens of another key is not explained by that key', () => {
     const billed = [...costs(900, 0), used('key_gateway', 1_000, 0), used('key_other', -100, 0)];
     const causes = explain(billed, recorded(sums(1, 8_000, 800, 0)), {
       ...options,
@@ -247,7 +247,7 @@ describe('a row', () => {
     expect(shown(causes)).toEqual(['missing 1000 key_gateway']);
   });
 
-  test('without token counts has an unknown cause', () => {
+  test('a row without token counts has an unknown cause', () => {
     const billed = costs(1_000, 100);
     const without = { ...options, hasTokens: false };
     expect(shown(explain(billed, recorded(sums(10, 10_000, 1, 1)), without))).toEqual(['unknown 4000']);

@@ -170,7 +170,7 @@ describe('OpenAI', () => {
     expect(line).toMatchObject({ model: 'web search tool calls', kind: '' });
   });
 
-  test('has one digest for any order of pages, and another for another amount', () => {
+  test('a statement of OpenAI has one digest for any order of pages, and another for another amount', () => {
     const pages = openAiPages([cost], [used]);
     const digest = digestOf(parse({ pages }));
     expect(digestOf(parse({ pages: pages.toReversed() }))).toBe(digest);
@@ -407,7 +407,7 @@ describe('FOCUS', () => {
     expect(errorOf({ csv })).toMatch(message);
   });
 
-  test('is sent instead of pages, not with them', () => {
+  test('a statement in FOCUS is sent instead of pages, not with them', () => {
     expect(errorOf({})).toBe('pages: Send either `pages` or `csv`.');
     expect(errorOf({ csv: 'a', pages: [] })).toBe('pages: Send either `pages` or `csv`.');
   });

@@ -112,7 +112,7 @@ async function expectBalanced(): Promise<void> {
 }
 
 describe('an upload', () => {
-  test('is stored, listed, read and audited', async () => {
+  test('an uploaded statement is stored, listed, read and audited', async () => {
     const made = await upload({ pages: anthropicPages(day), drift_threshold_usd: '5' });
     expect(made).toMatchObject({
       provider: 'anthropic',
@@ -182,7 +182,7 @@ describe('an upload', () => {
     expect(notAPage.json.error.details.fields[0].field).toBe('pages');
   });
 
-  test('of the same content again is a conflict that names the first', async () => {
+  test('an upload of the same statement again is a conflict that names the first', async () => {
     const body = { pages: pages([{ key: 'a', input: 1_000, output: 0 }]) };
     const made = await upload(body);
     const again = await send('POST', path, { pages: body.pages.toReversed() });
@@ -192,7 +192,7 @@ describe('an upload', () => {
     expect((await world.request('POST', `/v1/orgs/${other.id}/statements`, elsewhere)).status).toBe(201);
   });
 
-  test('at the same time is stored once', async () => {
+  test('two uploads of one statement at the same time store it once', async () => {
     const body = { pages: pages([{ key: 'a', input: 1_000, output: 0 }]) };
     const answers = await Promise.all([1, 2, 3].map(() => send('POST', path, body)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
@@ -205,13 +205,13 @@ describe('an upload', () => {
     ['a CSV without columns', { csv: 'a,b\n1,2' }, 'csv[1]'],
     ['a dimension that does not exist', { csv: 'a', project_dimension: 'model); DROP' }, 'project_dimension'],
     ['an unknown field', { csv: 'a', currency: 'usd' }, 'currency'],
-  ])('with %s is rejected and stores nothing', async (_, body, field) => {
+  ])('an upload with %s is rejected and stores nothing', async (_, body, field) => {
     const answer = await send('POST', path, body);
     expect(answer.json.error.details.fields[0].field).toBe(field);
     expect((await send('GET', path)).json.data).toEqual([]);
   });
 
-  test('that is malformed, wrong in its last line, incomplete or repeated changes nothing and says why', async () => {
+  test('an upload that is malformed, wrong in its last line, incomplete or repeated changes nothing and says why', async () => {
     const body = { pages: pages([{ key: 'a', input: 1_000_000, output: 0 }]) };
     const { id } = await upload(body);
     await send('POST', `${path}/${id}/reconcile`);
@@ -281,7 +281,7 @@ describe('an upload', () => {
     }
   });
 
-  test('can be deleted with its lines, and uploaded again', async () => {
+  test('an uploaded statement can be deleted with its lines, and uploaded again', async () => {
     const body = { pages: pages([{ key: 'a', input: 1_000, output: 0 }]) };
     const { id } = await upload(body);
     expect((await send('DELETE', `${path}/${id}`)).status).toBe(204);
@@ -441,7 +441,7 @@ describe('a comparison', () => {
     };
 
     test.each(['UTC', 'America/New_York'])(
-      'is exact beyond the values that usage keeps apart (%s)',
+      'the comparison of projects by a tag is exact beyond the values that usage keeps apart (%s)',
       async (timezone) => {
         await send('PATCH', `/v1/orgs/${org.id}`, { timezone });
         await recordTagged(projects.map((project) => ({ project })));
@@ -450,21 +450,21 @@ describe('a comparison', () => {
       },
     );
 
-    test('is exact beyond the sets of tags that usage keeps apart', async () => {
+    test('the comparison of projects by a tag is exact beyond the sets of tags that usage keeps apart', async () => {
       await recordTagged(otherSets, '0', 0);
       await recordTagged([{ project: 'proj_a' }]);
       const { id } = await upload(ofProjects(['proj_a']));
       expect((await compare(id)).total).toMatchObject({ difference_usd: '0', causes: [] });
     });
 
-    test('is exact beyond the names of tags that usage keeps', async () => {
+    test('the comparison of projects by a tag is exact beyond the names of tags that usage keeps', async () => {
       await recordTagged([Object.fromEntries(names.map((name) => [name, 'x']))], '0', 0);
       await recordTagged([{ project: 'proj_a' }]);
       const { id } = await upload(ofProjects(['proj_a']));
       expect((await compare(id)).total).toMatchObject({ difference_usd: '0', causes: [] });
     });
 
-    test('is rejected once the runs of such a day were deleted', async () => {
+    test('the comparison of projects by a tag is rejected once the runs of such a day were deleted', async () => {
       await recordTagged(projects.map((project) => ({ project })));
       const { id } = await upload(ofProjects(projects));
       await world.db.query(
@@ -508,7 +508,7 @@ describe('a comparison', () => {
     ['Microsoft', 'azure_openai', 'azure'],
     ['AWS', 'aws', 'bedrock'],
     ['Google Cloud', 'google', 'Vertex_AI'],
-  ])('of FOCUS finds the runs of %s', async (ProviderName, label, provider) => {
+  ])('a comparison of FOCUS finds the runs of %s', async (ProviderName, label, provider) => {
     await record([
       { input_tokens: 1, cost_usd: '1', provider },
       { input_tokens: 1, cost_usd: '0.25', provider: label },
@@ -521,7 +521,7 @@ describe('a comparison', () => {
     });
   });
 
-  test('of FOCUS without tokens compares amounts', async () => {
+  test('a comparison of FOCUS without tokens compares amounts', async () => {
     await record([{ input_tokens: 400_000, cost_usd: '1' }]);
     const csv = focusCsv(
       [['3.5', 'USD', `${day}T00:00:00Z`, '2026-11-11T00:00:00Z', 'OpenAI', 'gpt-4o']],
@@ -649,7 +649,7 @@ describe('a reconciliation', () => {
     expect((await compare(id)).total.difference_usd).toBe('0');
   });
 
-  test('of a provider without runs is a conflict if runs of its models have another one', async () => {
+  test('a reconciliation of a provider without runs is a conflict if runs of its models have another one', async () => {
     await record([{ input_tokens: 1, cost_usd: '1.25', provider: 'litellm' }]);
     const { id } = await upload({ csv: focusOf('Reseller') });
     expect((await compare(id)).data.map(causesOf)).toEqual([['missing 1.25']]);
@@ -663,7 +663,7 @@ describe('a reconciliation', () => {
     expect((await send('POST', `${path}/${id}/reconcile`)).json).toMatchObject({ reconciled_usd: '0.25' });
   });
 
-  test('that was interrupted posts the rest', async () => {
+  test('a reconciliation that was interrupted posts the rest', async () => {
     const models = Array.from({ length: 210 }, (_, index) => `model-${index}`);
     const { id } = await upload({
       pages: openAiPages(

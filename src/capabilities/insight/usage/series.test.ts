@@ -56,7 +56,7 @@ describe('a series', () => {
     expect(seen((await get(`/series?${week}`)).json)).toEqual([['all', null, [5, 5, null, 1.5]]]);
   });
 
-  test('has the sums of each point, and the latency if requested', async () => {
+  test('a usage series has the sums of each point, and the latency if requested', async () => {
     const { json } = await get(`/series?interval=month&latency=true&${week}`);
     expect(json.points).toEqual(['2026-11']);
     expect(json.series[0].points[0]).toMatchObject({
@@ -95,7 +95,7 @@ describe('a series', () => {
 });
 
 describe('the values in use', () => {
-  test('are those of the runs of the period, by cost', async () => {
+  test('the values in use are those of the runs of the period, by cost', async () => {
     const { json } = await get(`/values?${week}&limit=3`);
     expect(json.fields.model).toEqual({ values: ['a', 'b', 'c'], more: true });
     expect(json.fields.team).toEqual({ values: ['web'], more: false });
@@ -124,14 +124,14 @@ describe('usage of runs without a value', () => {
   });
 
   test.each(['model', 'colour', 'action', 'tag:', 'team&team=web'])(
-    'without=%s is rejected',
+    'usage without=%s is rejected',
     async (without) => {
       const { status, json } = await get(`?without=${without}`);
       expect([status, json.error.details.fields[0].field]).toEqual([422, 'without']);
     },
   );
 
-  test('is the same in FOCUS columns', async () => {
+  test('usage of runs without a value is the same in FOCUS columns', async () => {
     const rowsIn = async (query: string) => {
       const { text } = await get(`/focus?${week}&${query}`);
       return text.trim().split('\r\n').length - 1;

@@ -50,7 +50,7 @@ async function allRows(org: TestOrg, query: string, limit: number): Promise<Row[
 }
 
 describe('sums', () => {
-  test('are zero without runs', async () => {
+  test('sums of usage are zero without runs', async () => {
     const org = await world.createOrg();
     const nothing = {
       runs: 0,
@@ -166,7 +166,7 @@ describe('sums', () => {
     expect(await brief('?model=nobody')).toEqual([[0, '0']]);
   });
 
-  test('can be grouped by tag, alone or with another dimension, and filtered by tag', async () => {
+  test('sums of usage can be grouped by tag, alone or with another dimension, and filtered by tag', async () => {
     const org = await world.createOrg();
     const tagged = (cost_usd: string, tags: object | undefined, model = 'm') =>
       run(org, { cost_usd, model, ...(tags && { tags }) });
@@ -773,7 +773,7 @@ describe('exported', () => {
 });
 
 describe('pages', () => {
-  test('are sorted by cost, highest first, and by value if equal', async () => {
+  test('pages of usage are sorted by cost, highest first, and by value if equal', async () => {
     const org = await world.createOrg();
     for (const [model, cost_usd] of [
       ['a', '1'],
@@ -855,7 +855,7 @@ test.each([
   expect(refusalOf(await usage(await world.createOrg(), query))).toEqual(invalid(fault));
 });
 
-test('accepts 366 days', async () => {
+test('usage accepts 366 days', async () => {
   const org = await world.createOrg();
   expect((await usage(org, '?from=2025-11-01T00:00:00Z&to=2026-11-02T00:00:00Z')).status).toBe(200);
 });

@@ -82,7 +82,7 @@ describe('a text', () => {
     expect([change('110', '100'), change('50', '100'), change('1', '0')]).toEqual(['+10%', '−50%', '']);
   });
 
-  test('of a digest compares with the week before', () => {
+  test('the text of a digest compares with the week before', () => {
     const { title, text, sections } = digestText(eventCatalog['digest.weekly'].example as never);
     expect(title).toBe('Week of Mon, 9 Nov 2026: $412.50 spent');
     expect(text).toContain('+8% against the week before ($380.25)');

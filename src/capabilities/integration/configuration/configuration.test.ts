@@ -396,13 +396,13 @@ describe('an application with the digest of a plan', () => {
     );
   });
 
-  test('works for an organization that it creates', async () => {
+  test('an application with the digest of a plan works for an organization that it creates', async () => {
     const created = { org: { slug: 'planned-org', name: 'Planned' }, budgets: [budget('A')] };
     const { plan_digest } = (await asOperator('/plan', created)).json;
     expect(changesOf(await asOperator('', created, `?plan_digest=${plan_digest}`))).toHaveLength(2);
   });
 
-  test('is rejected if it would make others, and changes nothing', async () => {
+  test('an application with the digest of a plan is rejected if it would make others, and changes nothing', async () => {
     const listed = { budgets: [budget('A')] };
     await apply({ budgets: [budget('B')] });
     const planned = await digestOf(listed, '?prune=true');
@@ -416,7 +416,7 @@ describe('an application with the digest of a plan', () => {
     expect(changesOf(await apply(listed, { query: `?prune=true&plan_digest=${again}` }))).toHaveLength(3);
   });
 
-  test('is rejected if it names no digest', async () => {
+  test('an application with the digest of a plan is rejected if it names no digest', async () => {
     expect(refusalOf(await apply({}, { query: '?plan_digest=latest' }))).toEqual([
       422,
       'validation_failed',
@@ -426,7 +426,7 @@ describe('an application with the digest of a plan', () => {
 });
 
 describe('secrets', () => {
-  test('of new keys, webhooks and members are returned once, and never planned', async () => {
+  test('secrets of new keys, webhooks and members are returned once, and never planned', async () => {
     const configuration = { keys: everything.keys, webhooks: [hook], members: everything.members };
     expect((await plan(configuration)).json).not.toHaveProperty('secrets');
     const { json } = await apply(configuration);
@@ -586,7 +586,7 @@ describe('a configuration that is invalid changes nothing', () => {
 });
 
 describe('resources that the configuration does not list', () => {
-  test('are kept without `prune`, and listed', async () => {
+  test('resources that the configuration does not list are kept without `prune`, and listed', async () => {
     await apply({ budgets: [budget('A'), budget('B')] });
     const { json } = await apply({ budgets: [budget('A')] });
     expect([json.changes, json.not_in_file]).toEqual([
@@ -595,7 +595,7 @@ describe('resources that the configuration does not list', () => {
     ]);
   });
 
-  test('are deleted with `prune`, but only in the sections that the configuration has', async () => {
+  test('resources that the configuration does not list are deleted with `prune`, but only in the sections that the configuration has', async () => {
     await apply({ ...everything, budgets: [budget('A'), budget('B')] });
     const options = { query: '?prune=true' };
     expect(changesOf(await apply({ budgets: [budget('A')] }, options))).toEqual(['delete budgets B']);

@@ -167,7 +167,7 @@ describe('creating', () => {
 });
 
 describe('a key from the environment', () => {
-  test('is accepted for the URL that the operator allows, and for no other', async () => {
+  test('a key from the environment is accepted for the URL that the operator allows, and for no other', async () => {
     const { api_key_env, api_key_last_four } = await created({
       api_key: undefined,
       api_key_env: 'OPENAI_API_KEY',
@@ -189,7 +189,7 @@ describe('a key from the environment', () => {
     }
   });
 
-  test('cannot be sent to another address by changing the URL', async () => {
+  test('a key from the environment cannot be sent to another address by changing the URL', async () => {
     const { id } = await created({ api_key: undefined, api_key_env: 'OPENAI_API_KEY' });
     const base_url = 'https://attacker.example/v1';
     expect(fieldErrors(await call('PATCH', `/${id}`, { base_url }))).toEqual([422, 'api_key required']);
@@ -329,7 +329,7 @@ describe('the settings of the gateway', () => {
     customer_from_body: false,
   };
 
-  test('have defaults, and are replaced as a whole', async () => {
+  test('the settings of the gateway have defaults, and are replaced as a whole', async () => {
     expect((await settings('GET')).json).toEqual({ ...defaults, updated_at: null });
     const put = await settings('PUT', {
       hold: 'expected',

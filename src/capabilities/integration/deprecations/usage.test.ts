@@ -124,7 +124,7 @@ describe('counts', () => {
     return rows.map((row) => [Number(row.calls), row.first_called_at, row.last_called_at]);
   };
 
-  test('of several processes add up, and need no query before they are written', async () => {
+  test('counts of deprecated calls from several processes add up, and need no query before they are written', async () => {
     const [one, other] = [createCallers(world), createCallers(world)];
     const begin = at();
     one.called('/v1/x', credential);
@@ -137,7 +137,7 @@ describe('counts', () => {
     expect(await stored()).toEqual([[3, begin, at()]]);
   });
 
-  test('that could not be written are kept', async () => {
+  test('counts of deprecated calls that could not be written are kept', async () => {
     let away = true;
     const callers = createCallers({
       clock: world.clock,
@@ -158,7 +158,7 @@ describe('counts', () => {
     expect(await stored()).toEqual([[Number(before[0]) + 2, before[1], at()]]);
   });
 
-  test('are written when the service stops', async () => {
+  test('counts of deprecated calls are written when the service stops', async () => {
     await forecast(first.ownerKey);
     const count = async () =>
       (

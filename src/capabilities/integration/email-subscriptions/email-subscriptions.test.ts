@@ -50,7 +50,7 @@ const makeBudget = (more: object = {}) =>
   call('POST', '/budgets', { name: 'team-a', scope_kind: 'org', period: 'day', limit_usd: '50', ...more });
 
 describe('a subscription', () => {
-  test('has all alerts and no digest by default, and is found only by its own org and path', async () => {
+  test('an e-mail subscription has all alerts and no digest by default, and is found only by its own org and path', async () => {
     const made = await subscribe({ recipients: ['Ada@Example.com', 'ops@example.com'] });
     expect(made).toMatchObject({
       id: expect.stringMatching(/^eml_/),
@@ -91,7 +91,7 @@ describe('a subscription', () => {
     ['nothing', { events: [] }, 'events'],
     ['an unknown digest', { digest: 'daily' }, 'digest'],
     ['an unknown field', { url: 'https://receiver.example/' }, 'url'],
-  ])('is rejected with %s', async (_case, body, field) => {
+  ])('an e-mail subscription is rejected with %s', async (_case, body, field) => {
     const { status, json } = await call('POST', '/email-subscriptions', {
       recipients: ['a@example.com'],
       ...body,
@@ -100,7 +100,7 @@ describe('a subscription', () => {
     expect(json.error.details.fields[0].field).toBe(field);
   });
 
-  test('has all alerts with `*`, and no digest', async () => {
+  test('an e-mail subscription has all alerts with `*`, and no digest', async () => {
     const all = await subscribe({});
     const wild = await subscribe({ events: ['*'] });
     expect(wild).toMatchObject({ events: all.events, digest: 'none' });
@@ -114,7 +114,7 @@ describe('a subscription', () => {
     }
   });
 
-  test('is changed, turned off and deleted, with audit entries', async () => {
+  test('an e-mail subscription is changed, turned off and deleted, with audit entries', async () => {
     const { id } = await subscribe();
     const change = { digest: 'weekly', events: ['limit.*'], description: 'On call' };
     expect((await call('PATCH', `/email-subscriptions/${id}`, change)).json).toMatchObject(change);
@@ -133,7 +133,7 @@ describe('a subscription', () => {
     ]);
   });
 
-  test('cannot be created without a mail server, as the console says before the form is filled in', async () => {
+  test('an e-mail subscription cannot be created without a mail server, as the console says before the form is filled in', async () => {
     const without = await createWorld();
     try {
       const org = await without.createOrg();
@@ -181,7 +181,7 @@ describe('an alert', () => {
     await settled(id, 'delivered', 4);
   });
 
-  test('of a model without a price is sent once a day, not for every run', async () => {
+  test('an alert of a model without a price is sent once a day, not for every run', async () => {
     const { id } = await subscribe({ events: ['model.unpriced', 'price.missing'] });
     for (let i = 0; i < 3; i += 1) {
       const decision = { model: 'home-grown', estimated_cost_usd: '0.1' };
@@ -200,7 +200,7 @@ describe('an alert', () => {
     ]);
   });
 
-  test('is retried with the same id after a temporary error, and after a cut connection', async () => {
+  test('an alert is retried with the same id after a temporary error, and after a cut connection', async () => {
     const { id } = await subscribe();
     await call('POST', `/email-subscriptions/${id}/test`);
     sink.faults.data = [451];
@@ -227,7 +227,7 @@ describe('an alert', () => {
     expect(new Set(sink.mails.map(({ headers }) => headers['message-id'])).size).toBe(1);
   });
 
-  test('is not retried for a recipient that the server rejects; others get it, and the subscription stays', async () => {
+  test('an alert is not retried for a recipient that the server rejects; others get it, and the subscription stays', async () => {
     const { id } = await subscribe({ recipients: ['gone@example.com', 'ops@example.com'] });
     sink.faults.recipient = [550];
     await call('POST', `/email-subscriptions/${id}/test`);
@@ -242,7 +242,7 @@ describe('an alert', () => {
     await settled(id, 'delivered', 2);
   });
 
-  test('that waits is not sent to a recipient who was removed', async () => {
+  test('an alert that waits is not sent to a recipient who was removed', async () => {
     const { id } = await subscribe({ recipients: ['ada@example.com', 'ops@example.com'] });
     await call('POST', `/email-subscriptions/${id}/test`);
     await call('PATCH', `/email-subscriptions/${id}`, { recipients: ['ops@example.com'] });

@@ -95,7 +95,7 @@ describe('a body that takes long to read between two records is an error', () =>
   const traces = (body: Buffer) => countOf(() => decodeTraces(body));
   const logs = (body: Buffer) => countOf(() => decodeLogs(body));
 
-  test('of many empty resources and scopes', () => {
+  test('a body of many empty resources and scopes, which take long to read between two records, is an error', () => {
     expect([traces(empty(100_000, 1)), traces(empty(100_001, 1))]).toEqual([0, -1]);
     const scopes = (count: number) => field(1, empty(count, 2));
     expect([traces(scopes(99_999)), traces(scopes(100_000))]).toEqual([0, -1]);
@@ -104,14 +104,14 @@ describe('a body that takes long to read between two records is an error', () =>
     expect([traces(both), logs(both)]).toEqual([-1, -1]);
   });
 
-  test('of many attributes in one list', () => {
+  test('a body of many attributes in one list, which take long to read between two records, is an error', () => {
     expect([10_000, 10_001].map((count) => traces(records(empty(count, 9))))).toEqual([1, -1]);
     expect([10_000, 10_001].map((count) => logs(records(empty(count, 6))))).toEqual([1, -1]);
     const ofResource = (count: number) => field(1, field(1, empty(count, 1)));
     expect([traces(ofResource(10_000)), traces(ofResource(10_001))]).toEqual([0, -1]);
   });
 
-  test('of many unknown fields, in one message or in several', () => {
+  test('a body of many unknown fields, in one message or in several, is an error', () => {
     expect(traces(records(unknown(1_000_001)))).toBe(-1);
     expect(logs(records(unknown(1_000_001)))).toBe(-1);
     expect(traces(field(1, unknown(1_000_001)))).toBe(-1);
@@ -121,7 +121,7 @@ describe('a body that takes long to read between two records is an error', () =>
     expect(traces(records(...Array.from({ length: 20 }, () => unknown(60_000))))).toBe(20);
   });
 
-  test('of a group, whose fields cannot be counted', () => {
+  test('a body with a group, whose fields cannot be counted, is an error', () => {
     const group = (content: Buffer) => Buffer.concat([Buffer.from([0x73]), content, Buffer.from([0x74])]);
     expect(traces(records(group(unknown(1))))).toBe(-1);
   });

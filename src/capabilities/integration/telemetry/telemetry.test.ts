@@ -382,13 +382,13 @@ describe('spans that are not calls', () => {
     ['a chain of OpenInference', { 'openinference.span.kind': 'CHAIN' }],
     ['a function of the AI SDK around its calls', { 'ai.operationId': 'ai.streamText' }],
     ['a task of OpenLLMetry', { 'traceloop.span.kind': 'task' }],
-  ])('are accepted and not recorded: %s', async (_, attributes) => {
+  ])('spans that are not calls are accepted and not recorded: %s', async (_, attributes) => {
     const answer = await sendSpans({ records: [chat(attributes)] });
     expect(answer.json).toEqual({});
     expect(await runs()).toEqual([]);
   });
 
-  test('are accepted and not recorded: other spans, and those of coding agents, whose events are recorded', async () => {
+  test('spans that are not calls are accepted and not recorded: other spans, and those of coding agents, whose events are recorded', async () => {
     expect((await sendSpans({ records: [{ ...chat(), attributes: { 'http.route': '/' } }] })).json).toEqual(
       {},
     );
@@ -517,7 +517,7 @@ test('other events of coding agents are not recorded', async () => {
 });
 
 describe('a call is recorded once', () => {
-  test('if its span is sent twice, also in one request, and with other values', async () => {
+  test('a call is recorded once if its span is sent twice, also in one request, and with other values', async () => {
     const span = chat();
     await sendSpans({ records: [span, span] });
     await sendSpans({ records: [span] });
@@ -526,7 +526,7 @@ describe('a call is recorded once', () => {
     expect(await runs()).toMatchObject([{ output_tokens: 20, cost_usd: '0.0003' }]);
   });
 
-  test('if two spans are about one response, in one request, in two, and in two at once', async () => {
+  test('a call is recorded once if two spans are about one response, in one request, in two, and in two at once', async () => {
     const one = () => chat({ 'gen_ai.response.id': 'chatcmpl-the-same-response' });
     await Promise.all([
       sendSpans({ records: [one(), one()] }),
@@ -543,14 +543,14 @@ describe('a call is recorded once', () => {
     expect(await runs()).toHaveLength(2);
   });
 
-  test('if a span of a framework is around that of the SDK', async () => {
+  test('a call is recorded once if a span of a framework is around that of the SDK', async () => {
     const inner = chat({ 'gen_ai.usage.input_tokens': 7 });
     const outer = chat();
     await sendSpans({ records: [{ ...inner, parentSpanId: outer.spanId }, outer] });
     expect(await runs()).toMatchObject([{ input_tokens: 7 }]);
   });
 
-  test('by the gateway, if it was sent there', async () => {
+  test('a call is recorded once by the gateway, if it was sent there', async () => {
     await sendSpans({
       records: [
         chat({ 'server.address': 'purser.example', 'server.port': 443 }),
@@ -565,7 +565,7 @@ describe('a call is recorded once', () => {
     expect(await runs()).toHaveLength(1);
   });
 
-  test('for each org', async () => {
+  test('a call is recorded once for each org', async () => {
     const other = await world.createOrg();
     const span = chat({ 'gen_ai.response.id': 'chatcmpl-of-two-organizations' });
     await sendSpans({ records: [span] });

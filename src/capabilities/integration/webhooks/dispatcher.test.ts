@@ -62,7 +62,7 @@ describe('a delivery', () => {
     });
   });
 
-  test('is signed with the time and the own secret, and with both during a rotation', async () => {
+  test('a delivery is signed with the time and the own secret, and with both during a rotation', async () => {
     const org = await world.createOrg();
     const there = await receiver();
     const id = await subscribe(world, org, there.url);
@@ -107,7 +107,7 @@ describe('a delivery', () => {
     expect(there.received[0]?.body).toBe(there.received[1]?.body);
   });
 
-  test('is created only for matching event types of the same org', async () => {
+  test('a delivery is created only for matching event types of the same org', async () => {
     const [org, other] = [await world.createOrg(), await world.createOrg()];
     const [everything, budgets, keys, theirs] = [
       await receiver(),
@@ -132,7 +132,7 @@ describe('a delivery', () => {
 });
 
 describe('an attempt that fails', () => {
-  test('is retried on schedule with the same id and a new time, and fails after the last attempt', async () => {
+  test('an attempt that fails is retried on schedule with the same id and a new time, and fails after the last attempt', async () => {
     const org = await world.createOrg();
     const there = await receiver((response) => void response.writeHead(500).end('out of order'));
     const id = await subscribe(world, org, there.url);
@@ -189,7 +189,7 @@ describe('an attempt that fails', () => {
     expect((await get(org, `${id}/deliveries`)).data[0].attempts[0].status).toBe(307);
   });
 
-  test('with 410 disables the subscription, with an event and an audit entry', async () => {
+  test('an attempt that fails with 410 disables the subscription, with an event and an audit entry', async () => {
     const org = await world.createOrg();
     const gone = await receiver((response) => void response.writeHead(410).end());
     const other = await receiver();
@@ -217,7 +217,7 @@ describe('an attempt that fails', () => {
     expect((await get(org, `${id}/deliveries`)).data).toHaveLength(2);
   });
 
-  test('for five days disables the subscription; one success in between prevents that', async () => {
+  test('attempts that fail for five days disable the subscription; one success in between prevents that', async () => {
     const org = await world.createOrg();
     let status = 500;
     const there = await receiver((response) => void response.writeHead(status).end());

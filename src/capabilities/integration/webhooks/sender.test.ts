@@ -170,12 +170,12 @@ async function rawServer(onConnection: (socket: Socket) => void): Promise<string
 }
 
 describe('handles receivers', () => {
-  test('that send nothing: aborted after the total timeout', async () => {
+  test('a receiver that sends nothing is aborted after the total timeout', async () => {
     const url = await rawServer(() => undefined);
     expect(await send(sender({ timeoutMs: shortMs }), url)).toMatchObject({ status: null, error: 'timeout' });
   });
 
-  test('that send headers slowly: aborted after the total timeout', async () => {
+  test('a receiver that sends headers slowly is aborted after the total timeout', async () => {
     const url = await rawServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
       const timer = setInterval(() => socket.write('x-drip: 1\r\n'), 20);
@@ -186,7 +186,7 @@ describe('handles receivers', () => {
     expect(answer).toMatchObject({ status: null, error: 'timeout' });
   });
 
-  test('that send their body slowly: the status counts, aborted after the total timeout', async () => {
+  test('a receiver that sends its body slowly is aborted after the total timeout, and its status counts', async () => {
     const there = await receiver((response) => {
       response.writeHead(200);
       const timer = setInterval(() => response.write('.'), 20);
@@ -205,12 +205,12 @@ describe('handles receivers', () => {
     expect(await sent).toMatchObject({ status: 200, error: null });
   });
 
-  test('that reset the connection', async () => {
+  test('a receiver that resets the connection is handled', async () => {
     const url = await rawServer((socket) => void socket.once('data', () => socket.resetAndDestroy()));
     expect(await send(sender(), url)).toMatchObject({ status: null, error: 'connection_reset' });
   });
 
-  test('that upgrade to another protocol: not a success', async () => {
+  test('a receiver that upgrades to another protocol is not a success', async () => {
     let closed = false;
     const url = await rawServer((socket) => {
       socket.once('data', () =>
@@ -224,16 +224,16 @@ describe('handles receivers', () => {
     await eventually(() => expect(closed).toBe(true));
   });
 
-  test('that do not listen', async () => {
+  test('a receiver that does not listen is handled', async () => {
     expect(await send(sender(), 'http://127.0.0.1:1/')).toMatchObject({ error: 'connection_refused' });
   });
 
-  test('that speak another protocol', async () => {
+  test('a receiver that speaks another protocol is handled', async () => {
     const url = await rawServer((socket) => void socket.end('220 smtp.example ESMTP\r\n'));
     expect(await send(sender(), url)).toMatchObject({ error: 'invalid_answer' });
   });
 
-  test('that return 10 MB: keeps the first bytes, and does not read the rest', async () => {
+  test('of a receiver that returns 10 MB the first bytes are kept, and the rest is not read', async () => {
     let written = 0;
     const there = await receiver((response) => {
       response.writeHead(200);
@@ -256,12 +256,12 @@ describe('handles receivers', () => {
     expect(written).toBeLessThan(10_000_000);
   });
 
-  test('that return binary data: stored without control characters', async () => {
+  test('binary data of a receiver is stored without control characters', async () => {
     const there = await receiver((response) => void response.end(Buffer.from([0, 1, 65, 0xff, 66])));
     expect((await send(sender(), there.url)).response).toBe('\ufffd\ufffdA\ufffdB');
   });
 
-  test('that close idle connections while they are reused', async () => {
+  test('a receiver that closes idle connections while they are reused is handled', async () => {
     let connections = 0;
     const url = await rawServer((socket) => {
       connections += 1;

@@ -56,7 +56,7 @@ const queue = async (id: string) => {
 const failing = () => receiver((response) => void response.writeHead(500).end());
 
 describe('a slow receiver', () => {
-  test('is released after a round with deliveries still due, until it is quick again', async () => {
+  test('a slow receiver is released after a round with deliveries still due, until it is quick again', async () => {
     let isDown = true;
     const there = await receiver((response, _, socket) => {
       if (isDown) {
@@ -109,7 +109,7 @@ describe('a slow receiver', () => {
 describe('a subscription is not disabled', () => {
   const status = async (id: string) => (await call('GET', id)).status;
 
-  test('for one failure long after the previous attempts', async () => {
+  test('a subscription is not disabled for one failure long after the previous attempts', async () => {
     const there = await failing();
     const id = await subscribe(world, org, there.url);
     await makeBudget(world, org);
@@ -127,7 +127,7 @@ describe('a subscription is not disabled', () => {
     expect(await queue(id)).toMatchObject({ failing_since: world.clock.now() });
   });
 
-  test('for two failures with days without attempts in between', async () => {
+  test('a subscription is not disabled for two failures with days without attempts in between', async () => {
     const there = await failing();
     const id = await subscribe(world, org, there.url);
     await makeBudget(world, org);
@@ -138,7 +138,7 @@ describe('a subscription is not disabled', () => {
     expect(await status(id)).toBe('active');
   });
 
-  test('for failures at another URL', async () => {
+  test('a subscription is not disabled for failures at another URL', async () => {
     const there = await failing();
     const id = await subscribe(world, org, there.url);
     const tryForDays = async (days: number) => {
@@ -181,7 +181,7 @@ describe('an attempt in flight', () => {
     await webhooks.idle();
   });
 
-  test('is recorded once, also if the following step must be repeated', async () => {
+  test('an attempt in flight is recorded once, also if the following step must be repeated', async () => {
     const id = await subscribe(world, org, 'http://127.0.0.1:1/');
     await call('POST', `${id}/test`);
     const select =
@@ -240,7 +240,7 @@ describe('an attempt in flight', () => {
     expect(Date.parse(delivery.next_attempt_at) - agreed.getTime()).toBe(5_000);
   });
 
-  test('is not sent a second time by the same process after its lease expired', async () => {
+  test('an attempt in flight is not sent a second time by the same process after its lease expired', async () => {
     const waiting: (() => void)[] = [];
     const there = await receiver((response) => void waiting.push(() => response.writeHead(204).end()));
     const id = await subscribe(world, org, there.url);
@@ -264,7 +264,7 @@ describe('an attempt in flight', () => {
     expect(await queue(id)).toMatchObject({ owner: null });
   });
 
-  test('that never ends does not prevent the process from ending', async () => {
+  test('an attempt in flight that never ends does not prevent the process from ending', async () => {
     const there = await receiver();
     await subscribe(world, org, there.url);
     await makeBudget(world, org);

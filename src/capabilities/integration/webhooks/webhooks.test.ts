@@ -24,7 +24,7 @@ describe('a subscription', () => {
     org = await world.createOrg();
   });
 
-  test('can be created, read, listed, updated and deleted, with audit entries', async () => {
+  test('a subscription can be created, read, listed, updated and deleted, with audit entries', async () => {
     const made = await call('POST', '', { body: { ...body, description: 'finance' } });
     expect(made.status).toBe(201);
     expect(made.json).toMatchObject({ ...body, description: 'finance', status: 'active', event_version: 1 });
@@ -43,7 +43,7 @@ describe('a subscription', () => {
     }
   });
 
-  test('of a chat shows its URL to those who may change it, and neither to readers nor in the audit log', async () => {
+  test('a subscription of a chat shows its URL to those who may change it, and neither to readers nor in the audit log', async () => {
     const url = 'https://chat.example/services/T0/B0/canary-token-3f9a';
     const made = await create({ url, events: undefined, format: 'slack' });
     expect(made.url).toBe(url);
@@ -77,7 +77,7 @@ describe('a subscription', () => {
     }
   });
 
-  test('has no other state transitions than the documented ones', async () => {
+  test('a subscription has no other state transitions than the documented ones', async () => {
     const { id } = await create();
     expect((await call('POST', `/${id}/resume`)).json.error.code).toBe('conflict');
     expect((await call('POST', `/${id}/pause`)).json.status).toBe('paused');
@@ -103,7 +103,7 @@ describe('a subscription', () => {
     ['one in disguise', { url: 'https://0x7f000001/' }, 'url invalid_value'],
     ['one in the other family', { url: 'https://[::ffff:127.0.0.1]/' }, 'url invalid_value'],
     ['a field that there is not', { secret: 'mine' }, 'secret unknown_field'],
-  ])('is rejected with %s, on creation and on update', async (_, wrong, fault) => {
+  ])('a subscription is rejected with %s, on creation and on update', async (_, wrong, fault) => {
     const made = await call('POST', '', { body: { ...body, ...wrong } });
     expect([made.status, fields(made)]).toEqual([422, [fault]]);
     const { id } = await create();
@@ -111,7 +111,7 @@ describe('a subscription', () => {
     expect([changed.status, fields(changed)]).toEqual([422, [fault]]);
   });
 
-  test('is created once, however often it is sent with the same key', async () => {
+  test('a subscription is created once, however often it is sent with the same key', async () => {
     const before = (await call('GET', '?limit=200')).json.data.length;
     const headers = { 'idempotency-key': 'subscribe once' };
     const first = await call('POST', '', { body, headers });
@@ -119,7 +119,7 @@ describe('a subscription', () => {
     expect((await call('GET', '?limit=200')).json.data).toHaveLength(before + 1);
   });
 
-  test('is limited to a hundred per org', async () => {
+  test('a subscription is limited to a hundred per org', async () => {
     org = await world.createOrg();
     for (let i = 0; i < 100; i += 1) {
       await create();
@@ -134,7 +134,7 @@ describe('the secret of a subscription', () => {
     org = await world.createOrg();
   });
 
-  test('is returned once, identified by its fingerprint, and never stored in plain text', async () => {
+  test('the secret of a subscription is returned once, identified by its fingerprint, and never stored in plain text', async () => {
     const { id } = await create();
     expect((await call('GET', `/${id}/signing`)).json).toEqual({
       event_version: 1,
@@ -157,7 +157,7 @@ describe('the secret of a subscription', () => {
     expect(world.logLines.join('')).not.toContain(secret);
   });
 
-  test('can be created with the subscription, so that no delivery is signed with the secret of the org', async () => {
+  test('the secret of a subscription can be created with the subscription, so that no delivery is signed with the secret of the org', async () => {
     const { secret, ...made } = await create({ create_secret: true });
     expect(secret).toMatch(/^whsec_[\w-]{43}$/);
     expect(made.event_version).toBe(2);
@@ -212,7 +212,7 @@ describe('the secret of a subscription', () => {
     expect((await rotate()).json.previous_fingerprint).toBe(third.fingerprint);
   });
 
-  test('is rotated once under concurrent rotations', async () => {
+  test('the secret of a subscription is rotated once under concurrent rotations', async () => {
     const { id } = await create();
     await call('POST', `/${id}/signing/rotate`);
     const both = await Promise.all([
@@ -222,7 +222,7 @@ describe('the secret of a subscription', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
   });
 
-  test('is returned again for a retry with the same key only', async () => {
+  test('the secret of a subscription is returned again for a retry with the same key only', async () => {
     const { id } = await create();
     const headers = { 'idempotency-key': 'rotate once' };
     const first = await call('POST', `/${id}/signing/rotate`, { headers });
@@ -244,7 +244,7 @@ describe('the secret of an org', () => {
     expect(answers[0]?.json.secret).toMatch(/^whsec_/);
   });
 
-  test('can be rotated until every subscription has its own, and then stays unchanged', async () => {
+  test('the secret of an org can be rotated until every subscription has its own, and then stays unchanged', async () => {
     const rotate = async () => (await ask('POST', '/rotate')).json.secret;
     const without = await rotate();
     expect(await rotate(), 'without any subscription').not.toBe(without);

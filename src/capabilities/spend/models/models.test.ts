@@ -43,7 +43,7 @@ const versionOf = (priced: object) =>
   Object.fromEntries(Object.entries(priced).filter(([field]) => !(field in unknownFacts)));
 
 describe("a model's price", () => {
-  test('is returned as it was put, and read back with its versions', async () => {
+  test("a model's price is returned as it was put, and read back with its versions", async () => {
     const body = {
       provider: 'acme',
       input_usd_per_million: '3.50',
@@ -252,7 +252,7 @@ describe('the capabilities of a model', () => {
     capabilities: ['json', 'tools'],
   };
 
-  test('are set with its price, and stay unchanged if left out', async () => {
+  test('the capabilities of a model are set with its price, and stay unchanged if left out', async () => {
     const { status, json } = await put('able', {
       ...rates,
       ...capabilities,
@@ -284,7 +284,7 @@ describe('the capabilities of a model', () => {
     ]);
   });
 
-  test('can be used to filter the list of models', async () => {
+  test('the capabilities of a model can be used to filter the list of models', async () => {
     await put('seer', { ...rates, capabilities: ['sight'], regions: ['mars'] });
     const names = async (query: string) => {
       const { json } = await world.request('GET', `/v1/models?${query}`, { key: org.ownerKey });
@@ -303,7 +303,7 @@ describe('the capabilities of a model', () => {
     expect([...new Set(named)].sort()).toEqual(Object.keys(wrong).sort());
   });
 
-  test('are seeded for well-known models, except for regions', async () => {
+  test('the capabilities of a model are seeded for well-known models, except for regions', async () => {
     expect(await modelFor('gpt-4o')).toMatchObject({
       context_tokens: 128_000,
       max_output_tokens: 16_384,
@@ -375,7 +375,7 @@ describe("the operators' list", () => {
 describe("an org's own price", () => {
   const putOwn = (model: string, body: unknown, id = org.id) => admin('PUT', orgPath(model, id), body);
 
-  test('applies to that org only', async () => {
+  test("an org's own price applies to that org only", async () => {
     const other = await world.createOrg();
     await put('own', { provider: 'acme', input_usd_per_million: '5', output_usd_per_million: '6' });
     const { status, json } = await putOwn('own', { input_usd_per_million: '4' });
@@ -413,7 +413,7 @@ describe("an org's own price", () => {
     expect((await admin('GET', orgPath('own', other.id))).status).toBe(404);
   });
 
-  test('can exist for a model without a list price', async () => {
+  test("an org's own price can exist for a model without a list price", async () => {
     await putOwn('private', { input_usd_per_million: '1' });
     expect(await modelFor('private')).toMatchObject({ source: 'org', provider: null });
     expect((await get('private')).status).toBe(404);
@@ -503,7 +503,7 @@ describe("an org's own price", () => {
     ).toHaveLength(2);
   });
 
-  test('is not found for an unknown org', async () => {
+  test("an org's own price is not found for an unknown org", async () => {
     const body = { input_usd_per_million: '1' };
     expect((await putOwn('own', body, 'org_none')).status).toBe(404);
     expect((await admin('GET', orgPath('own', 'org_none'))).status).toBe(404);
@@ -511,7 +511,7 @@ describe("an org's own price", () => {
     expect((await admin('GET', '/orgs/org_none/prices')).status).toBe(404);
   });
 
-  test('has versions like a list price', async () => {
+  test("an org's own price has versions like a list price", async () => {
     const first = await putOwn('own-steps', { input_usd_per_million: '1' });
     expect((await putOwn('own-steps', { input_usd_per_million: '1.0' })).json.id).toBe(first.json.id);
     await putOwn('own-steps', { input_usd_per_million: '2', effective_from: inSeconds(10) });
@@ -528,7 +528,7 @@ describe("an org's own price", () => {
     expect((await modelFor('own-steps')).input_usd_per_million).toBe('2');
   });
 
-  test('is removed from now on, including scheduled versions', async () => {
+  test("an org's own price is removed from now on, including scheduled versions", async () => {
     await put('removed', { input_usd_per_million: '9' });
     await putOwn('removed', { input_usd_per_million: '1' });
     await putOwn('removed', { input_usd_per_million: '2', effective_from: inSeconds(100) });
@@ -549,14 +549,14 @@ describe("an org's own price", () => {
     ]);
   });
 
-  test('can be scheduled, and removed before it begins', async () => {
+  test("an org's own price can be scheduled, and removed before it begins", async () => {
     await putOwn('soon', { input_usd_per_million: '1', effective_from: inSeconds(100) });
     expect((await admin('GET', orgPath('soon'))).json.status).toBe('scheduled');
     expect((await admin('DELETE', orgPath('soon'))).status).toBe(204);
     expect((await admin('GET', orgPath('soon'))).status).toBe(404);
   });
 
-  test('is listed with the other custom prices of the org', async () => {
+  test("an org's own price is listed with the other custom prices of the org", async () => {
     const lister = await world.createOrg();
     await put('listed-b', { input_usd_per_million: '1' });
     await putOwn('listed-c', { input_usd_per_million: '1' }, lister.id);
@@ -581,7 +581,7 @@ describe("an org's own price", () => {
 });
 
 describe('the models of a caller', () => {
-  test('are listed with pages, filters and both orders', async () => {
+  test('the models of a caller are listed with pages, filters and both orders', async () => {
     for (const [model, provider] of [
       ['page-a', 'pager-2'],
       ['page-b', 'pager-1'],

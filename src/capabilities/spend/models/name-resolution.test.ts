@@ -80,7 +80,7 @@ describe('prices of hosts', () => {
       ['us.anthropic.claude-next-1', 'anthropic.claude-next-1', 'bedrock/us-east-1/anthropic.claude-next-1'],
     ],
     ['by its short name', 'fireworks_ai/seek-r1', ['fireworks_ai/accounts/fireworks/models/seek-r1']],
-  ])('of a name %s: %s', (_, name, models) => {
+  ])('the price at a host of a name %s: %s', (_, name, models) => {
     const found = names.otherModels(name).find((one) => hosted.includes([one].flat()[0] ?? ''));
     expect([found].flat()).toEqual(models);
   });
@@ -98,12 +98,12 @@ describe('prices of hosts', () => {
     ['groq', undefined, 'openai/oss-120b', 'groq/openai/oss-120b'],
     ['aws', 'us-east-1', 'anthropic.claude-next-1', 'bedrock/us-east-1/anthropic.claude-next-1'],
     ['fireworks_ai', undefined, 'seek-r1', 'fireworks_ai/accounts/fireworks/models/seek-r1'],
-  ])('of %s in region %s for %s: %s', (provider, region, name, model) => {
+  ])('the price at a host of %s in region %s for %s: %s', (provider, region, name, model) => {
     const found = names.modelsAt(name, { provider, ...(region !== undefined && { region }) });
     expect(found?.flat().find((one) => hosted.includes(one))).toBe(model);
   });
 
-  test('are cached by host, region and name', () => {
+  test('prices of hosts are cached by host, region and name', () => {
     const found = names.modelsAt('gpt-9', { provider: 'azure' });
     expect(names.modelsAt('gpt-9', { provider: 'azure_openai' })).toBe(found);
     expect(names.modelsAt('gpt-9', { provider: 'azure', region: 'eu' })).not.toBe(found);

@@ -34,7 +34,7 @@ describe('a requested name', () => {
     expect(await pricedAs(name)).toBe('acme-large');
   });
 
-  test('without a price says which steps were tried', async () => {
+  test('a requested name without a price says which steps were tried', async () => {
     const { status, json } = await resolve('openai/unheard-of-2024-08-06');
     expect(status).toBe(200);
     expect(json).toMatchObject({ priced_as: null, price_version: null, source: null, provider: null });
@@ -99,7 +99,7 @@ describe('a requested name', () => {
     expect(await pricedAs('soon-2024-08-06')).toBe('soon');
   });
 
-  test('is resolved the same way while the cache is bypassed', async () => {
+  test('a requested name is resolved the same way while the cache is bypassed', async () => {
     await put('bypassed', { aliases: ['other-name'] });
     const prices = createPrices({ ...world.db, notificationsHealthy: () => false });
     const atMs = world.clock.now().getTime();
@@ -108,7 +108,7 @@ describe('a requested name', () => {
     expect(await prices.find(org.id, 'openai/unheard-of', atMs)).toBeUndefined();
   });
 
-  test.each(['', 'm'.repeat(201)])('that is %j is invalid', async (name) => {
+  test.each(['', 'm'.repeat(201)])('a requested name that is %j is invalid', async (name) => {
     const { status, json } = await resolve(name);
     expect(status).toBe(422);
     expect(json.error.details.fields[0].field).toBe('model');
@@ -140,9 +140,12 @@ describe('a model with prices of hosts', () => {
     [{ model: 'azure/us/gpt-hosted' }, '3'],
     [{ model: 'oss-hosted' }, '5'],
     [{ model: 'openai/oss-hosted', provider: 'groq' }, '4'],
-  ])('is priced by where a run says that it was called: %j', async (body, usd) => {
-    expect(await cost(body)).toBe(usd);
-  });
+  ])(
+    'a model with prices of hosts is priced by where a run says that it was called: %j',
+    async (body, usd) => {
+      expect(await cost(body)).toBe(usd);
+    },
+  );
 
   test('holds a decision at the price of the host, and settles it at that price', async () => {
     const request = { model: 'gpt-hosted', provider: 'azure_openai', input_tokens: 1_000_000 };
@@ -151,7 +154,7 @@ describe('a model with prices of hosts', () => {
     expect(await cost({ model: 'gpt-hosted-2026-08-06', decision_id: decision.json.decision_id })).toBe('2');
   });
 
-  test('has the price that an operator or an organization has set for the name at every host', async () => {
+  test('a model with prices of hosts has the price that an operator or an organization has set for the name at every host', async () => {
     await put('azure/gpt-set', { input_usd_per_million: '2', ...listed });
     await put('gpt-set', { input_usd_per_million: '1', ...listed });
     const call = { model: 'gpt-set', provider: 'azure' };
@@ -193,7 +196,7 @@ describe('a model with prices of hosts', () => {
 });
 
 describe('aliases and patterns', () => {
-  test('are returned, kept if left out, and removed by an empty list or null', async () => {
+  test('aliases and patterns are returned, kept if left out, and removed by an empty list or null', async () => {
     const names = { aliases: ['a-1', 'a-2'], patterns: ['a-*'] };
     expect((await put('named', { aliases: ['a-2', 'a-1', 'a-2'], patterns: ['a-*'] })).json).toMatchObject(
       names,
@@ -234,7 +237,7 @@ describe('aliases and patterns', () => {
     [{ aliases: Array.from({ length: 101 }, (_, i) => `n${i}`) }, 'aliases'],
     [{ aliases: 'name' }, 'aliases'],
     [{ aliases: ['x'.repeat(201)] }, 'aliases[0]'],
-  ])('that are invalid are rejected with their field', async (body, field) => {
+  ])('aliases and patterns that are invalid are rejected with their field', async (body, field) => {
     const { status, json } = await put('invalid', body);
     expect(status).toBe(422);
     expect(json.error.details.fields.map((one: { field: string }) => one.field)).toContain(field);
@@ -258,7 +261,7 @@ describe('a run', () => {
     expect(read.json.priced_as).toBe('acme-large');
   });
 
-  test('in bulk is resolved like a single one', async () => {
+  test('a run in bulk is resolved like a single one', async () => {
     const bulk = await post('/v1/runs/bulk', {
       runs: [
         { model: 'models/acme-large', ...usage },
@@ -270,7 +273,7 @@ describe('a run', () => {
     expect(list.json.data[0]).toMatchObject({ cost_usd: '2', priced_as: 'acme-large' });
   });
 
-  test('that settles a decision by another name of the model keeps the price of the decision', async () => {
+  test('a run that settles a decision by another name of the model keeps the price of the decision', async () => {
     await put('held', { input_usd_per_million: '1', output_usd_per_million: '1' });
     const request = { model: 'openai/held', input_tokens: 1_000_000, max_output_tokens: 1 };
     const decision = await post('/v1/edge/decision', request);
@@ -283,7 +286,7 @@ describe('a run', () => {
     expect(run.json).toMatchObject({ priced_as: 'held', cost_usd: '1', marks: [] });
   });
 
-  test('by a name with its own price is priced by that, not by the price of its decision', async () => {
+  test('a run by a name with its own price is priced by that, not by the price of its decision', async () => {
     await put('dated', { input_usd_per_million: '1', output_usd_per_million: '1' });
     await put('dated-2024-05-13', { input_usd_per_million: '3' });
     const request = { model: 'dated', input_tokens: 1_000_000, max_output_tokens: 1 };
@@ -296,7 +299,7 @@ describe('a run', () => {
     expect(run.json).toMatchObject({ priced_as: 'dated-2024-05-13', cost_usd: '3' });
   });
 
-  test('of a name that no rule resolves is still posted at the held amount, and repriced by an alias', async () => {
+  test('a run of a name that no rule resolves is still posted at the held amount, and repriced by an alias', async () => {
     const { json } = await post('/v1/edge/decision', { model: 'riddle', estimated_cost_usd: '0.5' });
     const run = await post('/v1/runs', { model: 'riddle', decision_id: json.decision_id, ...usage });
     expect(run.json).toMatchObject({ cost_usd: '0.5', marks: ['unpriced'], priced_as: null });
@@ -305,7 +308,7 @@ describe('a run', () => {
     expect(repriced.json).toMatchObject({ amount_usd: '1.5', run: { priced_as: 'answer', model: 'riddle' } });
   });
 
-  test('that is completed by another name of its model is priced as that model', async () => {
+  test('a run that is completed by another name of its model is priced as that model', async () => {
     const running = await post('/v1/runs', {
       model: 'models/acme-large',
       status: 'running',

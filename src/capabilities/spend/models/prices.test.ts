@@ -71,7 +71,7 @@ async function findWarm(model: string, atMs = nowMs()): Promise<PriceInForce | u
 }
 
 describe('the price in force', () => {
-  test('is the version in force at the given instant', async () => {
+  test('the price in force is the version in force at the given instant', async () => {
     const startMs = nowMs();
     const at = (seconds: number) => new Date(startMs + seconds * 1_000).toISOString();
     const first = await put('timed', { input_usd_per_million: '1', effective_from: at(0) });
@@ -95,7 +95,7 @@ describe('the price in force', () => {
     ]);
   });
 
-  test('is unchanged for the time before a removal', async () => {
+  test('the price in force is unchanged for the time before a removal', async () => {
     await put('was', { input_usd_per_million: '9' });
     await putOwn('was', { input_usd_per_million: '1' });
     const beforeMs = nowMs();
@@ -106,7 +106,7 @@ describe('the price in force', () => {
     expect(input(await findWarm('was'))).toBe(9_000_000_000n);
   });
 
-  test('of a discount charges exactly the rates shown, to the nanodollar', async () => {
+  test('the price in force with a discount charges exactly the rates shown, to the nanodollar', async () => {
     await put('exact', { input_usd_per_million: '0.075', output_usd_per_million: '0.3' });
     await putOwn('exact', { discount_percent: '33.33' });
     const price = await findWarm('exact');
@@ -121,7 +121,7 @@ describe('the price in force', () => {
     expect(price && costOf(price.rates, counts)).toBe(251n);
   });
 
-  test('is the price that the list shows', async () => {
+  test('the price in force is the price that the list shows', async () => {
     const { json } = await world.request('GET', '/v1/models?limit=200', { key: org.ownerKey });
     expect(json.data.length).toBeGreaterThan(2);
     for (const { model, price_version } of json.data) {
@@ -136,7 +136,7 @@ describe('a version that a run references', () => {
   const inputOf = async (model: string, versionId: string, orgId = org.id) =>
     input(await prices.version(orgId, model, versionId));
 
-  test('is found even if it is no longer in force, was withdrawn or ended', async () => {
+  test('a version that a run references is found even if it is no longer in force, was withdrawn or ended', async () => {
     const first = await put('named', { input_usd_per_million: '1' });
     const second = await put('named', { input_usd_per_million: '2' });
     const discount = await putOwn('named', { discount_percent: '50' });
@@ -151,7 +151,7 @@ describe('a version that a run references', () => {
     expect(await inputOf('named', `${second.id}+${discount.id}`)).toBe(1_000_000_000n);
   });
 
-  test('is not found for another model, for another org, or by a part of its id', async () => {
+  test('a version that a run references is not found for another model, for another org, or by a part of its id', async () => {
     const other = await world.createOrg();
     const { id } = await put('named-once', { input_usd_per_million: '1' });
     const own = await putOwn('named-once', { discount_percent: '50' });
@@ -177,7 +177,7 @@ describe('the price cache', () => {
     });
   });
 
-  test('applies a change from the first call after the response', async () => {
+  test('the price cache applies a change from the first call after the response', async () => {
     const find = async () => input(await prices.find(org.id, 'changing', nowMs()));
     for (let i = 1; i <= 5; i += 1) {
       world.clock.advanceSeconds(1);
@@ -191,7 +191,7 @@ describe('the price cache', () => {
     }
   });
 
-  test('is bypassed while notifications may be missed', async () => {
+  test('the price cache is bypassed while notifications may be missed', async () => {
     await put('doubtful', { input_usd_per_million: '1' });
     watched.current = false;
     // Changes the price without a notification.
