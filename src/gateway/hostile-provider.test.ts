@@ -108,7 +108,7 @@ describe('a stream of messages without the input', () => {
   const end = { type: 'message_delta', usage: { output_tokens: 5 } };
 
   test.each([[{}], [{ input_tokens: 'many' }], [{ input_tokens: -1 }], [{ input_tokens: 1e300 }]])(
-    'is charged as an upper bound: %j',
+    'a stream of messages without the input is charged as an upper bound: %j',
     async (usage) => {
       respond = (_, response) =>
         response.writeHead(200, eventStream).end(events(start(usage), end, { type: 'message_stop' }));
@@ -119,7 +119,7 @@ describe('a stream of messages without the input', () => {
     },
   );
 
-  test('that reports it at its end, and breaks off before', async () => {
+  test('a stream of messages that reports the input at its end, and breaks off before, is charged as an upper bound', async () => {
     respond = (_, response) => {
       response.writeHead(200, eventStream).write(events(start({ input_tokens: 0, output_tokens: 1 })));
       setImmediate(() => response.destroy());

@@ -406,7 +406,7 @@ describe('flagged calls, whose run is stored at the admission', () => {
     });
   });
 
-  test('are sent once, and again only if they failed at no cost', async () => {
+  test('flagged calls, whose run is stored at the admission are sent once, and again only if they failed at no cost', async () => {
     gateway.provider.fault = () => ({ status: 400 });
     expect((await send('flagged')).status).toBe(400);
     gateway.provider.fault = undefined;

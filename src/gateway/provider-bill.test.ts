@@ -171,7 +171,7 @@ describe('output of a stream that has another form is charged too, if there is n
 });
 
 describe('usage that is followed by more output is not final', () => {
-  test('of a chat', async () => {
+  test('usage of a chat that is followed by more output is not final', async () => {
     respond = (_, response) =>
       response
         .writeHead(200, eventStream)
@@ -182,7 +182,7 @@ describe('usage that is followed by more output is not final', () => {
     expect(run?.output_tokens).toBeGreaterThanOrEqual(90);
   });
 
-  test('of a message', async () => {
+  test('usage of a message that is followed by more output is not final', async () => {
     const text = {
       type: 'content_block_delta',
       index: 0,
@@ -239,7 +239,7 @@ describe('usage is read from events, whatever the request and the content type s
     expect(await lastRun()).toMatchObject({ input_tokens: 20, output_tokens: 30, marks: [] });
   });
 
-  test('of messages and responses', async () => {
+  test('usage of messages and responses is read from events, whatever the request and the content type say', async () => {
     respond = (_, response) =>
       response
         .setHeader('content-type', 'application/json')
@@ -440,7 +440,7 @@ describe('a response with an encoding', () => {
     usage: { prompt_tokens: 20, completion_tokens: 30 },
   });
 
-  test('that was applied twice is decoded, and its usage is read', async () => {
+  test('a response with an encoding that was applied twice is decoded, and its usage is read', async () => {
     respond = (_, response) =>
       response
         .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip, gzip' })
@@ -453,16 +453,19 @@ describe('a response with an encoding', () => {
     ['unknown', 'application/json', {}],
     ['unknown', 'text/event-stream', { stream: true }],
     ['gzip, gzip, gzip, gzip', 'application/json', {}],
-  ])('that cannot be decoded is charged as its maximum: %s of %s', async (encoding, type, more) => {
-    respond = (_, response) =>
-      response.writeHead(200, { 'content-type': type, 'content-encoding': encoding }).end('xyz');
-    await fetch(`${gateway.url}/openai/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'gpt-test', max_tokens: 2_000, messages, ...more }),
-    }).then((response) => response.arrayBuffer().catch(() => undefined));
-    expect(await lastRun()).toMatchObject({ output_tokens: 2_000, marks: ['usage_estimated'] });
-  });
+  ])(
+    'a response with an encoding that cannot be decoded is charged as its maximum: %s of %s',
+    async (encoding, type, more) => {
+      respond = (_, response) =>
+        response.writeHead(200, { 'content-type': type, 'content-encoding': encoding }).end('xyz');
+      await fetch(`${gateway.url}/openai/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'gpt-test', max_tokens: 2_000, messages, ...more }),
+      }).then((response) => response.arrayBuffer().catch(() => undefined));
+      expect(await lastRun()).toMatchObject({ output_tokens: 2_000, marks: ['usage_estimated'] });
+    },
+  );
 });
 
 describe('a stream of which a part cannot be read is charged as its maximum', () => {
@@ -548,24 +551,27 @@ describe('the key of the provider is removed', () => {
       body: JSON.stringify({ max_tokens: 100, messages, ...body }),
     });
 
-  test.each([200, 400, 403, 500])('from bodies and headers with status %i', async (status) => {
-    respond = (_, response) =>
-      response
-        .writeHead(status, { 'content-type': 'application/json', 'x-debug': `key=${providerKey}` })
-        .end(echo);
-    const response = await post('/openai/v1/chat/completions', { model: 'gpt-test' });
-    expect(response.headers.get('x-debug')).toBe('key=[redacted]');
-    expect(await response.text()).toBe(echo.replace(providerKey, '[redacted]'));
-    await lastRun();
-  });
+  test.each([200, 400, 403, 500])(
+    'the key of the provider is removed from bodies and headers with status %i',
+    async (status) => {
+      respond = (_, response) =>
+        response
+          .writeHead(status, { 'content-type': 'application/json', 'x-debug': `key=${providerKey}` })
+          .end(echo);
+      const response = await post('/openai/v1/chat/completions', { model: 'gpt-test' });
+      expect(response.headers.get('x-debug')).toBe('key=[redacted]');
+      expect(await response.text()).toBe(echo.replace(providerKey, '[redacted]'));
+      await lastRun();
+    },
+  );
 
-  test('from calls that cost nothing', async () => {
+  test('the key of the provider is removed from calls that cost nothing', async () => {
     respond = (_, response) => response.writeHead(400, { 'content-type': 'application/json' }).end(echo);
     const response = await post('/anthropic/v1/messages/count_tokens', { model: 'claude-test' });
     expect([response.status, await response.text()]).toEqual([400, echo.replace(providerKey, '[redacted]')]);
   });
 
-  test('from streams, also if it spans two chunks of one that cannot be read', async () => {
+  test('the key of the provider is removed from streams, also if it spans two chunks of one that cannot be read', async () => {
     respond = (_, response) => {
       response.writeHead(200, eventStream);
       const text = `${events(chunk(`hi ${providerKey}`))}data: ${'x'.repeat(100)}${providerKey}`;

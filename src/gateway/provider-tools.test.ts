@@ -194,7 +194,7 @@ describe('a tool with a price', () => {
   };
   const tools = [{ type: 'web_search' }, { type: 'code_interpreter' }];
 
-  test('of Responses is held up to max_tool_calls and charged as it was called', async () => {
+  test('a tool with a price of Responses is held up to max_tool_calls and charged as it was called', async () => {
     answerWith(answer);
     const response = await call('responses', { model: 'gpt-tools', tools, max_tool_calls: 4 });
     expect(response.status).toBe(200);
@@ -205,7 +205,7 @@ describe('a tool with a price', () => {
     expect(Number(run?.cost_usd)).toBeCloseTo(0.01 + 2 * 0.03 + 0.0015 + 0.001, 9);
   });
 
-  test('of Responses is held up to max_tool_calls also if the settings allow fewer', async () => {
+  test('a tool with a price of Responses is held up to max_tool_calls also if the settings allow fewer', async () => {
     answerWith(answer);
     const response = await call('responses', { model: 'gpt-tools', tools, max_tool_calls: 25 });
     expect(Number(response.headers.get('x-svc-held-usd'))).toBeCloseTo(
@@ -215,7 +215,7 @@ describe('a tool with a price', () => {
     await lastRun();
   });
 
-  test('of Responses without a maximum gets that of the settings', async () => {
+  test('a tool with a price of Responses without a maximum gets that of the settings', async () => {
     gateway.settings = { ...gateway.settings, maxToolCalls: 3 };
     answerWith(answer);
     const response = await call('responses', { model: 'gpt-tools', tools });
@@ -223,7 +223,7 @@ describe('a tool with a price', () => {
     expect(Number(response.headers.get('x-svc-held-usd'))).toBeCloseTo(3 * 0.03 + 4 * passUsd + outputUsd, 6);
   });
 
-  test('of Responses is charged at its bound if the usage is unknown', async () => {
+  test('a tool with a price of Responses is charged at its bound if the usage is unknown', async () => {
     answerWith({ id: 'resp_1', output: [] });
     const response = await call('responses', { model: 'gpt-tools', tools, max_tool_calls: 4 });
     const run = await lastRun();
@@ -231,7 +231,7 @@ describe('a tool with a price', () => {
     expect(run).toMatchObject({ units: { code_interpreter: 4 }, marks: ['usage_estimated'] });
   });
 
-  test('of messages is held up to max_uses and charged as reported', async () => {
+  test('a tool with a price of messages is held up to max_uses and charged as reported', async () => {
     answerWith({
       content: [{ type: 'server_tool_use', name: 'web_search' }],
       usage: { input_tokens: 10, output_tokens: 100, server_tool_use: { web_search_requests: 2 } },
@@ -244,7 +244,7 @@ describe('a tool with a price', () => {
     expect(Number(run?.cost_usd)).toBeCloseTo(2 * 0.01 + 0.00101, 9);
   });
 
-  test('of chats, whose calls are not shown, is charged as held', async () => {
+  test('a tool with a price of chats, whose calls are not shown, is charged as held', async () => {
     answerWith({ choices: [], usage: { prompt_tokens: 10, completion_tokens: 100 } });
     gateway.settings = { ...gateway.settings, maxToolCalls: 2 };
     await call('chat', { model: 'gpt-tools', web_search_options: {} });
@@ -259,7 +259,7 @@ describe('a tool without a price, with unpriced_tool_call_usd', () => {
     gateway.settings = { ...gateway.settings, unpricedToolCallNanos: 200_000_000n, maxToolCalls: 2 };
   });
 
-  test('is held at that, and charged for each call', async () => {
+  test('a tool without a price, with unpriced_tool_call_usd is held at that, and charged for each call', async () => {
     const output = [{ type: 'image_generation_call', status: 'completed' }];
     answerWith({ id: 'resp_1', output, usage: { input_tokens: 10, output_tokens: 100 } });
     const response = await call('responses', { model: 'gpt-tools', tools: [{ type: 'image_generation' }] });
@@ -270,7 +270,7 @@ describe('a tool without a price, with unpriced_tool_call_usd', () => {
     expect(response.headers.get('x-svc-cost-usd')).toBe(run?.cost_usd);
   });
 
-  test('is charged beside a more expensive one, also if the client could have run it', async () => {
+  test('a tool without a price, with unpriced_tool_call_usd is charged beside a more expensive one, also if the client could have run it', async () => {
     const output = [{ type: 'shell_call', status: 'completed' }];
     answerWith({ id: 'resp_1', output, usage: { input_tokens: 10, output_tokens: 100 } });
     const tools = [{ type: 'image_generation' }, { type: 'shell', environment: { type: 'container_auto' } }];
@@ -280,7 +280,7 @@ describe('a tool without a price, with unpriced_tool_call_usd', () => {
 
   // The last ones are names of members that every object has.
   test.each(['something_new', 'constructor', '__proto__'])(
-    'is charged for each call of a stream: %s',
+    'a tool without a price, with unpriced_tool_call_usd is charged for each call of a stream: %s',
     async (type) => {
       const events = [
         { type: 'response.output_item.done', item: { type: `${type}_call` } },
@@ -298,7 +298,7 @@ describe('a tool without a price, with unpriced_tool_call_usd', () => {
   );
 
   test.each(['something_new', 'constructor', '__proto__'])(
-    'is charged at its bound by a stream that shows no calls: %s',
+    'a tool without a price, with unpriced_tool_call_usd is charged at its bound by a stream that shows no calls: %s',
     async (type) => {
       const response = await call('chat', { model: 'gpt-tools', stream: true, tools: [{ type }] });
       expect(response.status).toBe(200);
@@ -307,7 +307,7 @@ describe('a tool without a price, with unpriced_tool_call_usd', () => {
     },
   );
 
-  test('is charged at its bound if the usage is unknown, and not at all if the call was rejected', async () => {
+  test('a tool without a price, with unpriced_tool_call_usd is charged at its bound if the usage is unknown, and not at all if the call was rejected', async () => {
     const body = { model: 'gpt-tools', tools: [{ type: 'image_generation' }] };
     answerWith({});
     await call('responses', body);
@@ -318,7 +318,7 @@ describe('a tool without a price, with unpriced_tool_call_usd', () => {
     expect(await lastRun()).toMatchObject({ status: 'failed', cost_usd: '0' });
   });
 
-  test('is not allowed by a limit that does not cover it', async () => {
+  test('a tool without a price, with unpriced_tool_call_usd is not allowed by a limit that does not cover it', async () => {
     await gateway.cap('0.3');
     const response = await call('responses', { model: 'gpt-tools', tools: [{ type: 'image_generation' }] });
     expect(response.status).toBe(402);
@@ -330,7 +330,7 @@ describe('an advisor', () => {
   const advisor = { type: 'advisor_20260301', name: 'advisor', model: 'claude-wise', max_uses: 1 };
   const advice = { type: 'advisor_message', model: 'claude-wise', input_tokens: 1_000, output_tokens: 1_000 };
 
-  test('is held at the price of its model, and charged at it', async () => {
+  test('an advisor is held at the price of its model, and charged at it', async () => {
     answerWith({
       content: [{ type: 'server_tool_use', name: 'advisor' }],
       usage: {

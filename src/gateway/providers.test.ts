@@ -97,7 +97,7 @@ describe('a call', () => {
     expect((await call('own-model')).run).toMatchObject({ provider: 'in-house' });
   });
 
-  test('that another provider may serve is held at the most expensive price, and charged where it was served', async () => {
+  test('a call that another provider may serve is held at the most expensive price, and charged where it was served', async () => {
     gateway.connections = [
       azure(gateway.provider.url, { id: 'con_azure' }),
       connectionTo(second.url, 'openai', { id: 'con_openai' }),
@@ -110,7 +110,7 @@ describe('a call', () => {
     expect(cheap.run).toMatchObject({ provider: 'openai', cost_usd: billed(1n, 10n, second) });
   });
 
-  test('that fails over has the provider that answered, also in the budgets of providers', async () => {
+  test('a call that fails over has the provider that answered, also in the budgets of providers', async () => {
     const path = `/v1/orgs/${gateway.org.id}`;
     const send = (method: string, url: string, body?: object) =>
       gateway.world.request(method, path + url, { key: gateway.org.ownerKey, ...(body && { body }) });

@@ -76,18 +76,21 @@ describe('a call that another model has served', () => {
     ['message', {}, 'claude-test'],
     ['message', { stream: true }, 'claude-test'],
     ['embedding', {}, 'embed-test'],
-  ] as const)('is charged at the price of that model: %s %j', async (kind, more, model) => {
-    gateway.provider.reportedModel = 'served-big';
-    const { run, headers } = await call(kind, more);
-    const cost_usd = billed(10n, 100n);
-    expect(run).toMatchObject({ status: 'succeeded', model, served_model: 'served-big', cost_usd });
-    expect(run?.marks).not.toContain('unpriced');
-    if (!('stream' in more)) {
-      expect(headers.get('x-svc-cost-usd')).toBe(cost_usd);
-    }
-  });
+  ] as const)(
+    'a call that another model has served is charged at the price of that model: %s %j',
+    async (kind, more, model) => {
+      gateway.provider.reportedModel = 'served-big';
+      const { run, headers } = await call(kind, more);
+      const cost_usd = billed(10n, 100n);
+      expect(run).toMatchObject({ status: 'succeeded', model, served_model: 'served-big', cost_usd });
+      expect(run?.marks).not.toContain('unpriced');
+      if (!('stream' in more)) {
+        expect(headers.get('x-svc-cost-usd')).toBe(cost_usd);
+      }
+    },
+  );
 
-  test('counts in the limits and the usage of the model that was called', async () => {
+  test('a call that another model has served counts in the limits and the usage of the model that was called', async () => {
     const path = `/v1/orgs/${gateway.org.id}`;
     const send = (method: string, url: string, body?: object) =>
       gateway.world.request(method, url, { key: gateway.org.ownerKey, ...(body && { body }) });
@@ -121,7 +124,7 @@ describe('a call that another model has served', () => {
     expect(usage.json.data.map((one: { model: string }) => one.model)).not.toContain('served-big');
   });
 
-  test('has the price of its hold if the name is a dated version of the model', async () => {
+  test('a call that another model has served has the price of its hold if the name is a dated version of the model', async () => {
     gateway.provider.reportedModel = 'gpt-test-2026-08-06';
     gateway.provider.beforeAnswer = async () => {
       gateway.world.clock.advanceSeconds(1);
@@ -137,7 +140,7 @@ describe('a call that another model has served', () => {
     });
   });
 
-  test('is charged as held and marked if that model has no price, and repriced once it has one', async () => {
+  test('a call that another model has served is charged as held and marked if that model has no price, and repriced once it has one', async () => {
     gateway.provider.reportedModel = 'served-unknown';
     const { run, headers } = await call('chat');
     expect(run).toMatchObject({

@@ -153,7 +153,7 @@ describe('unseen', () => {
     );
   });
 
-  test('of contradictory details the larger one counts', () => {
+  test('of contradictory details of unseen input the larger one counts', () => {
     const image = { type: 'image_url', image_url: { url: 'https://a', detail: 'high' }, detail: 'low' };
     expect(partsOf('chat', { messages: user(image) }).imageTokens).toBe(85 + 8 * 170);
   });
