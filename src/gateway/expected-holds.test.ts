@@ -18,6 +18,12 @@ const nanosPerToken = 10_000n;
 const capTokens = rounds(120_000, 3_000_000);
 const clients = rounds(16, 100);
 const outputMax = 8_000;
+const chunkTokens = 40;
+/**
+ * Events that the provider is ahead of its client. What it sends while a hold is increased is charged, so it may not be more than the
+ * hold covers ahead.
+ */
+const aheadMax = 4;
 /** The first calls are short, so that later ones are longer than expected. */
 const shortCalls = 40;
 
@@ -63,10 +69,17 @@ test('streams of 1 to 8,000 tokens never exceed the cap, use at least 90 % of it
   gateway.connections = gateway.connections.map((connection) => ({ ...connection, timeouts }));
   gateway.settings = { ...gateway.settings, hold: 'expected', minOutputTokens: 256 };
   gateway.provider.wordOf = (index) => words[index % words.length] as string;
-  gateway.provider.tokensPerChunk = 40;
+  gateway.provider.tokensPerChunk = chunkTokens;
   gateway.provider.outputOf = ({ text }) => Number(/write (\d+) tokens/.exec(text)?.[1]);
+  /** Events that the client of each call has received. */
+  const received = new Map<number, number>();
   // A provider takes time to generate, so that streams overlap.
-  gateway.provider.beforeChunk = () => setTimeout(1);
+  gateway.provider.beforeChunk = async (sent, { text }) => {
+    const id = Number(/call (\d+)/.exec(text)?.[1]);
+    do {
+      await setTimeout(1);
+    } while (sent - (received.get(id) ?? Number.POSITIVE_INFINITY) >= aheadMax);
+  };
   const capNanos = BigInt(capTokens) * nanosPerToken;
   await gateway.cap(formatUsd(capNanos));
 
@@ -80,15 +93,17 @@ test('streams of 1 to 8,000 tokens never exceed the cap, use at least 90 % of it
   async function call(): Promise<boolean> {
     const shape = shapes[calls % shapes.length] as (typeof shapes)[number];
     calls += 1;
+    const id = calls;
     // As many calls of tens as of thousands of tokens.
     const exponent = (thousandths[calls % thousandths.length] as number) / 1_000;
     const output = Math.round((calls <= shortCalls ? 200 : outputMax) ** exponent);
+    received.set(id, 0);
     const response = await fetch(`${gateway.url}${shape.path}`, {
       method: 'POST',
       headers: { 'x-api-key': gateway.key, 'content-type': 'application/json' },
       body: JSON.stringify({
         ...shape.body,
-        ...shape.content(`Please write ${output} tokens.`),
+        ...shape.content(`Please write ${output} tokens for call ${id}.`),
         stream: true,
       }),
     });
@@ -98,7 +113,13 @@ test('streams of 1 to 8,000 tokens never exceed the cap, use at least 90 % of it
     }
     streams += 1;
     changes += 1;
-    const text = await response.text();
+    const events = [''];
+    for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      events.push(...`${events.pop()}${part}`.split('\n\n'));
+      received.set(id, events.length - 1);
+    }
+    const text = events.join('\n\n');
+    received.delete(id);
     streams -= 1;
     changes += 1;
     expect([response.status, response.status === 200 ? '' : text]).toEqual([200, '']);
@@ -138,7 +159,8 @@ test('streams of 1 to 8,000 tokens never exceed the cap, use at least 90 % of it
   expect(byId.size).toBe(delivered.length);
   for (const { runId, tokens, isTruncated } of delivered) {
     const run = byId.get(runId);
-    expect([runId, run?.marks.includes('truncated')]).toEqual([runId, isTruncated]);
+    const has = (mark: string) => run?.marks.includes(mark);
+    expect([runId, has('truncated'), has('over_hold')]).toEqual([runId, isTruncated, false]);
     // A whole stream is charged exactly, an ended one at least what was delivered.
     const charged = Number(run?.output_tokens);
     expect(isTruncated ? charged >= tokens : charged === tokens).toBe(true);
