@@ -1254,6 +1254,7 @@ const title = `${workloads} workloads of ${steps} steps agree with the model (se
 test.each(seeds)(title, async (seed) => {
   const world = await LedgerWorld.open({ seed });
   const said = new Map<string, number>();
+  let operations = 0;
   try {
     const missing = () =>
       ['credits', 'late', 'backfill', 'denied', 'bulk', 'reduced', 'increased'].filter(
@@ -1278,13 +1279,17 @@ test.each(seeds)(title, async (seed) => {
         process.stderr.write(`seed ${seed}, workload ${i}, after:\n${done.join('\n')}\n`);
         throw error;
       }
+      operations += done.length;
       for (const [word, count] of workload.said) {
         said.set(word, (said.get(word) ?? 0) + count);
       }
     }
     // Every kind of outcome occurred: the workload did not only consist of denials.
     expect(missing()).toEqual([]);
-    process.stdout.write(`ledger workload: ${JSON.stringify(Object.fromEntries(said))}\n`);
+    const outcomes = JSON.stringify(Object.fromEntries(said));
+    process.stdout.write(
+      `ledger workload on ${engine}, seed ${seed}: ${operations} operations, ${outcomes}\n`,
+    );
   } finally {
     await world.close();
   }
