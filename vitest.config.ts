@@ -32,6 +32,8 @@ const common = {
   // The default is a second, which is short for a busy machine.
   expect: { poll: { timeout: 300_000, interval: 20 } },
 };
+/** Ten times the rounds may take ten times as long. */
+const soak = { ...common, testTimeout: 6_000_000 };
 
 /** Repeated tests: a few rounds in `npm test`, many under PURSER_TEST_SOAK (test/support/rounds.ts). */
 const repeated = [
@@ -188,7 +190,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...common,
+          ...soak,
           name: 'soak-embedded',
           include: [
             ...repeated,
@@ -205,7 +207,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...common,
+          ...soak,
           name: 'soak-deploy',
           include: [deployment],
           env: { PURSER_TEST_ENGINE: 'embedded' },
@@ -213,7 +215,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...common,
+          ...soak,
           name: 'soak-clients',
           include: [clients],
           env: { PURSER_TEST_ENGINE: 'embedded' },
@@ -221,7 +223,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...common,
+          ...soak,
           name: 'soak-sockets',
           include: ['test/contract/**/*.test.ts'],
           exclude: [withoutServer, alwaysOnSockets],
@@ -230,7 +232,7 @@ export default defineConfig({
       },
       {
         test: {
-          ...common,
+          ...soak,
           name: 'soak-without-fast-path',
           include: ['test/contract/**/*.test.ts'],
           exclude: [withoutServer],
@@ -250,7 +252,7 @@ export default defineConfig({
             },
             {
               test: {
-                ...common,
+                ...soak,
                 name: 'soak-postgres',
                 include: [
                   ...leftToEmbedded,
@@ -273,7 +275,7 @@ export default defineConfig({
               : [
                   {
                     test: {
-                      ...common,
+                      ...soak,
                       name: 'soak-citus',
                       include: [...onPostgres, citus],
                       exclude: [...notOnPostgres, pagesInBrowser],
@@ -286,7 +288,7 @@ export default defineConfig({
               : [
                   {
                     test: {
-                      ...common,
+                      ...soak,
                       name: 'soak-pooler-postgres',
                       include: ['src/platform/db/conformance.test.ts', 'src/ledger/conformance.test.ts'],
                       env: { PURSER_TEST_ENGINE: 'postgres', PURSER_TEST_POOLER: 'transaction' },
