@@ -155,14 +155,7 @@ def units_in(entry, usage, response):
         # https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool: fetches cost their tokens alone.
         searches = (usage.get("server_tool_use") or {}).get("web_search_requests")
     elif entry["api"] == "responses":
-        # https://platform.openai.com/docs/pricing: a search is charged, opening a page and finding text in it are not.
-        searches = sum(
-            1
-            for item in items_in(entry, response)
-            if item["type"] == "web_search_call"
-            and item.get("status") != "failed"
-            and (item.get("action") or {}).get("type", "search") == "search"
-        )
+        return response_units(items_in(entry, response), usage, response)
     elif entry["provider"] == "openrouter":
         searches = (usage.get("server_tool_use_details") or {}).get("web_search_requests")
     elif entry["api"] == "chat" and "-search-" in response.get("model", ""):
@@ -170,6 +163,53 @@ def units_in(entry, usage, response):
     else:
         searches = 0
     return {"web_search": searches} if searches else {}
+
+
+# Tools that are charged by the call, by the type of their items: https://platform.openai.com/docs/pricing
+CHARGED_CALLS = {"file_search_call": "file_search", "image_generation_call": "image_generation"}
+
+
+def response_units(items, usage, response):
+    calls = {}
+    # A search is charged, opening a page and finding text in it are not.
+    calls["web_search"] = sum(
+        1
+        for item in items
+        if item["type"] == "web_search_call"
+        and item.get("status") != "failed"
+        and (item.get("action") or {}).get("type", "search") == "search"
+    )
+    for kind, unit in CHARGED_CALLS.items():
+        calls[unit] = sum(1 for item in items if item["type"] == kind)
+    # Code runs in a container, and the container is charged, however often code is run in it.
+    calls["code_interpreter"] = len({item["container_id"] for item in items if item["type"] == "code_interpreter_call"})
+    calls["shell"] = len(
+        {
+            item["environment"]["container_id"]
+            for item in items
+            if item["type"] == "shell_call" and (item.get("environment") or {}).get("type") == "container_reference"
+        }
+    )
+    # https://docs.x.ai/developers/tools/tool-usage-details: the usage has the calls that were successful, which are charged.
+    for name, count in (usage.get("server_side_tool_usage_details") or {}).items():
+        unit = name.removesuffix("_calls")
+        calls[unit] = max(calls.get(unit, 0), count)
+    if image_usage(response):
+        # Charged by the tokens of its model.
+        del calls["image_generation"]
+    return {unit: count for unit, count in calls.items() if count and unit != "mcp"}
+
+
+def image_usage(response):
+    """
+    https://developers.openai.com/api/docs/guides/image-generation: the tool has a model of its own, whose tokens are charged. The response
+    reports them beside the usage, and the model in its tools.
+    """
+    images = (response.get("tool_usage") or {}).get("image_gen") or {}
+    if not images.get("input_tokens") and not images.get("output_tokens"):
+        return {}
+    model = next(tool["model"] for tool in response["tools"] if tool["type"] == "image_generation")
+    return {model: {"input": images["input_tokens"], "output": images["output_tokens"]}}
 
 
 def items_in(entry, response):
@@ -262,7 +302,9 @@ def expected_of(entry, prices):
     units = units_in(entry, usage, response)
     tier, region = service_of(entry, usage, response)
     served = response.get("model") or entry["model"]
-    others = other_models_tokens(entry, usage)
+    others = {**other_models_tokens(entry, usage), **image_usage(response)}
+    for images in image_usage(response).values():
+        tokens = {kind: tokens.get(kind, 0) + images.get(kind, 0) for kind in {**tokens, **images}}
     own = {kind: count - sum(other.get(kind, 0) for other in others.values()) for kind, count in tokens.items()}
     parts = sum_of(
         parts_of(own, units, prices[served], tier),

@@ -3,8 +3,11 @@ import { type Connection, kindOf } from '../capabilities/integration/connections
 import { formatUsd } from '../kernel/money.ts';
 import type { DiscardedUsage } from '../kernel/providers/call-end.ts';
 import { type CallUsage, noUsage } from '../kernel/providers/call-usage.ts';
+import { fieldsOf } from '../kernel/providers/fields.ts';
 import { parsed } from '../kernel/providers/received-text.ts';
+import { callsIn } from '../kernel/providers/server-tools.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
+import { toolChargesOf } from './call-tools.ts';
 import type { AttemptObserver, FailedAttempt } from './forward/attempts.ts';
 import { type IncreaseCallHold, outputCap } from './hold-coverage.ts';
 import { attemptCost, inputBoundOf } from './plan-call.ts';
@@ -53,10 +56,11 @@ export class CallAttempts implements AttemptObserver {
   }
 
   addDiscarded(failure: FailedAttempt): void {
-    const usage = this.#usageIn(parsed(failure.bytes.toString('utf8')));
+    const answer = parsed(failure.bytes.toString('utf8'));
+    const usage = this.#usageIn(answer);
     if (usage !== undefined) {
       this.#charged.push(failure.connection);
-      this.#usage = { ...this.#usage, attempts: [...this.#usage.attempts, usage] };
+      this.#usage = { ...this.#usage, attempts: [...this.#usage.attempts, this.#withTools(usage, answer)] };
     } else if (this.mayBeCharged(failure)) {
       this.addUnanswered();
     }
@@ -64,6 +68,16 @@ export class CallAttempts implements AttemptObserver {
 
   #usageIn(answer: unknown): CallUsage | undefined {
     return this.#given.operation.format.response.usageOf(answer);
+  }
+
+  /** Adds the tools that a failed attempt reports or shows. */
+  #withTools(usage: CallUsage, answer: unknown): CallUsage {
+    const { plan, operation } = this.#given;
+    const toolCalls = callsIn(operation.format.response.outputIn(fieldsOf(answer)));
+    const outcome = { toolCalls, isFinal: true, isAccepted: true };
+    const { units, toolModels, nanos } = toolChargesOf(plan.price, plan.tools, outcome, usage);
+    this.#toolNanos += nanos;
+    return { ...usage, serverTools: units, toolModels };
   }
 
   /** Charges an attempt without a response. The provider may have generated a whole answer that it did not send. */

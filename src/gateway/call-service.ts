@@ -5,7 +5,7 @@ import { type RequestedService, usualService } from '../kernel/providers/request
 import { mostCalls, noServerTools, type ServerTools } from '../kernel/providers/server-tools.ts';
 import type { Tariff } from '../kernel/rate-modifiers.ts';
 import { otherChargesOf, requestedRates } from '../ledger/service-fields.ts';
-import type { CallTools } from './call-tools.ts';
+import { type CallTools, unitsOf } from './call-tools.ts';
 import type { ParsedCall } from './parse-call.ts';
 
 export interface CallService {
@@ -48,7 +48,7 @@ export function callServiceOf(
 ): CallService {
   const { request } = format;
   const searches = searchesOf(price, format, model);
-  const charged = chargesOf(request, bytes, inputTokens, mostCalls(searches, tools.units));
+  const charged = chargesOf(request, bytes, inputTokens, mostCalls(unitsOf(searches, tools), tools.units));
   const requested = request.serviceOf(body);
   const { rates, stated } = ratesOf(
     price,

@@ -37,7 +37,7 @@ export function chargesOf(
     chargedTools: (usage: CallUsage) => {
       const charges = toolChargesOf(plan.price, plan.tools, outcome, usage);
       toolNanos += charges.nanos;
-      return charges.units;
+      return { serverTools: charges.units, toolModels: charges.toolModels };
     },
   };
   return { settled: settledUsage(outcome, bounds, earlier.usage), toolNanos };

@@ -11,7 +11,12 @@ import { worstCaseCost } from '../kernel/prices.ts';
 import type { CallOutcome } from '../kernel/providers/call-end.ts';
 import type { ToolFormat } from '../kernel/providers/call-format.ts';
 import type { CallUsage, ServerTools } from '../kernel/providers/call-usage.ts';
-import { type OfferedTool, offeredTools, requestsCompaction } from '../kernel/providers/offered-tools.ts';
+import {
+  defaultImageModel,
+  type OfferedTool,
+  offeredTools,
+  requestsCompaction,
+} from '../kernel/providers/offered-tools.ts';
 import { countedCalls, mostCalls } from '../kernel/providers/server-tools.ts';
 import { maximumRatesFor, type Tariff } from '../kernel/rate-modifiers.ts';
 import { GatewayError } from './errors/gateway-error.ts';
@@ -30,14 +35,18 @@ export interface CallTools {
   readonly callNanos: bigint | undefined;
   /** Units that are charged by tokens only. */
   readonly tokensOnly: ReadonlySet<string>;
+  /** The unit that prices the calls of a tool, if it is not that of the tool. */
+  readonly pricedAs: ReadonlyMap<string, string>;
+  /** Units that are charged once the provider has accepted the call, whatever the response shows. */
+  readonly chargedUncalled: ServerTools;
   /** Maximum number of times that the provider reads the whole input: once, and once more after each tool call. */
   readonly rounds: number;
   /** Maximum number of tool calls to write into the body; undefined if the body stays unchanged. */
   readonly bodyMax: number | undefined;
   /** False if the response does not show tool calls. */
   readonly isVisible: boolean;
-  /** Price of the advisor's model. */
-  readonly advisor: Tariff | undefined;
+  /** Maximum cost of a call of each tool that is charged by the tokens of a model of its own. */
+  readonly modelNanos: ReadonlyMap<string, bigint>;
 }
 
 const noUnits: ServerTools = {};
@@ -48,10 +57,12 @@ export const noCallTools: CallTools = {
   nanos: 0n,
   callNanos: undefined,
   tokensOnly: new Set(),
+  pricedAs: new Map(),
+  chargedUncalled: noUnits,
   rounds: 1,
   bodyMax: undefined,
   isVisible: true,
-  advisor: undefined,
+  modelNanos: new Map(),
 };
 
 const compacting: CallTools = { ...noCallTools, rounds: 2 };
@@ -63,9 +74,6 @@ export function withoutTools({ body }: ParsedCall): CallTools {
 
 /** Maximum number of tool calls that can be held in one response. More are refused, because their bound would be too high to be useful. */
 const callsLimit = 1_000;
-/** Maximum output of an advisor, if its tool does not set one. */
-const advisorOutputTokens = 16_384;
-
 export interface ToolRules {
   readonly price: Tariff;
   readonly model: string;
@@ -73,7 +81,7 @@ export interface ToolRules {
   readonly candidates: readonly Connection[];
   /** Maximum input of one pass of the model. */
   readonly inputTokens: number;
-  /** Returns the price of an advisor's model. */
+  /** Returns the price of a model that a tool uses. */
   priceOf(model: string): Promise<Tariff | undefined>;
 }
 
@@ -82,7 +90,10 @@ interface Priced {
   readonly calls: number;
   /** Price of one call. */
   readonly nanos: bigint;
-  readonly isUnit: boolean;
+  /** The unit that has this price; undefined if no unit has. */
+  readonly unit: string | undefined;
+  /** True if this is the maximum cost of a call that is charged by the tokens of a model. */
+  readonly isOfModel: boolean;
 }
 
 export function toolsOf({ format, body }: ParsedCall): readonly OfferedTool[] {
@@ -97,32 +108,23 @@ export async function planTools(
   const { settings, candidates, model } = rules;
   const callNanos = settings.unpricedToolCallNanos ?? undefined;
   const isAnyProvider = candidates.some((one) => kindOf(one).isAnyProvider);
-  const advisorModel = offered.find((tool) => tool.model !== undefined)?.model;
-  const advisor = advisorModel === undefined ? undefined : await rules.priceOf(advisorModel);
   const { callsMaxName } = format;
   const most = callsMaxName === undefined ? undefined : countOf(body[callsMaxName]);
   const bodyMax = callsMaxName === undefined ? undefined : (most ?? settings.maxToolCalls);
   const priced: Priced[] = [];
-  const tokensOnly = new Set<string>();
+  const tokensOnly = new Set<string>(isAnyProvider ? [] : offered.flatMap(freeWith));
   let calls = 0;
   for (const tool of offered) {
-    if (tool.isLarge) {
-      // Containers of other sizes are refused, because the price is that of the usual size.
-      throw new GatewayError(
-        400,
-        'invalid_value',
-        '`memory_limit` must be `1g`: larger containers are not supported by the gateway.',
-        { field: 'memory_limit' },
-      );
-    }
     // The maximum in the body takes precedence over that of the settings, because the provider applies it.
     const usual = bodyMax ?? (isOneSearch(tool, format, model) ? 1 : settings.maxToolCalls);
     const own = callsOf(tool, format, usual);
     calls += own;
-    if (tool.isTokensOnly && !isAnyProvider) {
+    const isPriced = rules.price.unitNanos.has(tool.unit);
+    if (tool.isTokensOnly && !isAnyProvider && !isPriced) {
       tokensOnly.add(tool.unit);
-    } else {
-      priced.push(priceOfTool(tool, Math.min(own, bodyMax ?? own), rules, advisor, callNanos));
+    } else if (!tokensOnly.has(tool.unit)) {
+      const tariff = await tariffOf(tool, rules, isAnyProvider);
+      priced.push(priceOfTool(tool, Math.min(own, bodyMax ?? own), rules, tariff, callNanos));
     }
   }
   const rounds = 1 + Math.min(calls, bodyMax ?? calls) + (requestsCompaction(body) ? 1 : 0);
@@ -130,15 +132,48 @@ export async function planTools(
     throw new GatewayError(400, 'invalid_value', `A call may use tools at most ${callsLimit} times.`);
   }
   return {
-    ...held(priced, bodyMax),
+    ...held(priced, bodyMax, isAnyProvider),
+    pricedAs: pricedAsOf(priced),
+    modelNanos: new Map(
+      priced.flatMap(({ tool, nanos, isOfModel }) => (isOfModel ? [[tool.unit, nanos]] : [])),
+    ),
     offered: new Set(offered.map(({ unit }) => unit)),
     callNanos,
     tokensOnly,
     rounds,
     bodyMax: most === bodyMax ? undefined : bodyMax,
     isVisible: format.showsCalls,
-    advisor,
   };
+}
+
+const dateOfFreeExecution = '20260209';
+
+/** Returns the unit that is free beside a tool. Anthropic charges no code executions of requests with these web tools. */
+function freeWith({ type }: OfferedTool): readonly string[] {
+  const date = /^web_(?:search|fetch)_(\d{8})$/.exec(type)?.[1];
+  return date !== undefined && date >= dateOfFreeExecution ? ['code_execution'] : [];
+}
+
+/** Returns the price of the model that a tool uses. Only OpenAI and Azure have a known model for generated images. */
+function tariffOf(
+  { unit, model }: OfferedTool,
+  { priceOf }: ToolRules,
+  isAnyProvider: boolean,
+): Promise<Tariff | undefined> | undefined {
+  const used = model ?? (unit === 'image_generation' && !isAnyProvider ? defaultImageModel : undefined);
+  return used === undefined ? undefined : priceOf(used);
+}
+
+/** Returns the unit that prices each tool. If it has several, the most expensive one. */
+function pricedAsOf(priced: readonly Priced[]): ReadonlyMap<string, string> {
+  const found = new Map<string, Priced>();
+  for (const one of priced) {
+    const before = found.get(one.tool.unit);
+    if (one.unit !== undefined && (before === undefined || one.nanos > before.nanos)) {
+      found.set(one.tool.unit, one);
+    }
+  }
+  return new Map([...found].map(([unit, one]) => [unit, one.unit ?? unit]));
 }
 
 /** Returns the maximum number of calls of one tool. In formats without a maximum per tool, the provider may obey such a member or not. */
@@ -155,55 +190,92 @@ function priceOfTool(
   tool: OfferedTool,
   calls: number,
   { price, model, inputTokens }: ToolRules,
-  advisor: Tariff | undefined,
+  tariff: Tariff | undefined,
   callNanos: bigint | undefined,
 ): Priced {
-  const nanos = price.unitNanos.get(tool.unit) ?? (price.hasFreeUnits === true ? 0n : undefined);
-  if (nanos !== undefined) {
-    return { tool, calls, nanos, isUnit: true };
+  const unit = pricedUnit(tool, price);
+  const unitNanos = unit === undefined ? undefined : price.unitNanos.get(unit);
+  if (unitNanos !== undefined || price.hasFreeUnits === true) {
+    return { tool, calls, nanos: unitNanos ?? 0n, unit: unit ?? tool.unit, isOfModel: false };
   }
-  if (tool.model !== undefined && advisor !== undefined) {
+  if (tool.isLarge) {
+    throw new GatewayError(
+      400,
+      'invalid_value',
+      `\`memory_limit\` must be \`1g\`, because a larger container has no price. Set one for the unit ${tool.pricedBy[0]} of the ` +
+        `model ${model} in Purser.`,
+      { field: 'memory_limit' },
+    );
+  }
+  if (tariff !== undefined) {
     const input = BigInt(inputTokens);
-    const rates = maximumRatesFor(advisor, usualTerms, input);
-    const bound = worstCaseCost(rates, input, BigInt(advisorOutputTokens));
-    return { tool, calls, nanos: bound, isUnit: false };
+    const rates = maximumRatesFor(tariff, usualTerms, input);
+    const bound = worstCaseCost(rates, input, BigInt(tool.modelOutputTokens));
+    return { tool, calls, nanos: bound, unit: undefined, isOfModel: true };
   }
   if (callNanos === undefined) {
     throw new GatewayError(
       400,
       'tool_without_price',
       `The provider runs the tool ${tool.type}, which has no price, so its cost cannot be limited. Set a price for the unit ` +
-        `${tool.unit} of the model ${model} in Purser, or unpriced_tool_call_usd in the settings of the gateway.`,
-      { tool: tool.type, unit: tool.unit, model },
+        `${tool.pricedBy[0]} of the model ${model} in Purser, or unpriced_tool_call_usd in the settings of the gateway.`,
+      { tool: tool.type, unit: tool.pricedBy[0], model },
     );
   }
-  return { tool, calls, nanos: callNanos, isUnit: false };
+  return { tool, calls, nanos: callNanos, unit: undefined, isOfModel: false };
+}
+
+/** Returns the unit that prices the calls of a tool; undefined if none has a price. */
+function pricedUnit({ pricedBy, isAnyUnit }: OfferedTool, { unitNanos }: Tariff): string | undefined {
+  const priced = pricedBy.filter((unit) => unitNanos.has(unit));
+  const nanosOf = (unit: string) => unitNanos.get(unit) as bigint;
+  return isAnyUnit
+    ? priced.reduce<string | undefined>(
+        (most, one) => (most === undefined || nanosOf(one) > nanosOf(most) ? one : most),
+        undefined,
+      )
+    : priced[0];
 }
 
 const usualTerms = { tier: null, region: null };
 
-/** Returns the amounts to hold. If all tools share one maximum, the most expensive tool may make all calls. */
-function held(priced: readonly Priced[], total: number | undefined) {
+/**
+ * Returns the amounts to hold. If all tools share one maximum, the most expensive tool may make all calls. Containers that are
+ * charged without a call are held besides.
+ */
+function held(priced: readonly Priced[], total: number | undefined, isAnyProvider: boolean) {
   const callsMax: Record<string, number> = {};
   const units: Record<string, number> = {};
+  const chargedUncalled: Record<string, number> = {};
   let nanos = 0n;
+  const hold = ({ tool, nanos: each, unit }: Priced, calls: number) => {
+    callsMax[tool.unit] = countedCalls(callsMax, tool.unit) + calls;
+    if (unit === undefined) {
+      nanos += each * BigInt(calls);
+    } else {
+      units[unit] = countedCalls(units, unit) + calls;
+    }
+  };
   const mostExpensive = priced.reduce<Priced | undefined>(
     (most, one) => (most === undefined || one.nanos > most.nanos ? one : most),
     undefined,
   );
   for (const one of total === undefined || mostExpensive === undefined ? priced : [mostExpensive]) {
-    const { tool, calls, isUnit } = one;
-    callsMax[tool.unit] = countedCalls(callsMax, tool.unit) + calls;
-    if (isUnit) {
-      units[tool.unit] = countedCalls(units, tool.unit) + calls;
-    } else {
-      nanos += one.nanos * BigInt(calls);
+    hold(one, one.calls);
+  }
+  for (const one of isAnyProvider ? [] : priced) {
+    const { unit } = one.tool;
+    if (one.tool.isChargedUncalled) {
+      chargedUncalled[unit] = countedCalls(chargedUncalled, unit) + 1;
+      if (countedCalls(callsMax, unit) < countedCalls(chargedUncalled, unit)) {
+        hold(one, 1);
+      }
     }
   }
-  return { callsMax, units, nanos };
+  return { callsMax, units, nanos, chargedUncalled };
 }
 
-export interface ToolCharges {
+export interface ToolCharges extends Pick<CallUsage, 'toolModels'> {
   /** Units of the run, under the names in its price. */
   readonly units: ServerTools;
   /** Cost of tools that have no rate in the price. */
@@ -211,42 +283,59 @@ export interface ToolCharges {
 }
 
 /** Tools that the client may run as well. They are the provider's only if the request offers them as such. */
-const eitherSide = new Set(['shell', 'tool_search']);
+const eitherSide = new Set(['shell', 'tool_search', 'x_search']);
+const noModels: CallUsage['toolModels'] = [];
 
 /** Returns the charges for tool calls: for the calls that were seen or reported, or for the held maximum if that may not be all of them. */
 export function toolChargesOf(
   price: Tariff,
   tools: CallTools,
-  { toolCalls = noUnits, isFinal, isAccepted }: CallOutcome,
-  { serverTools, statedNanos }: CallUsage,
+  { toolCalls = noUnits, isFinal, isAccepted }: Pick<CallOutcome, 'toolCalls' | 'isFinal' | 'isAccepted'>,
+  { serverTools, toolModels, statedNanos }: CallUsage,
 ): ToolCharges {
+  if (statedNanos !== null) {
+    return { units: unitsOf(serverTools, tools), toolModels, nanos: 0n };
+  }
   // The report takes precedence over the shown calls. A call that the provider did not run, such as one beyond the maximum of
   // searches, is shown but not reported.
   const seen = isFinal ? { ...toolCalls, ...serverTools } : mostCalls(serverTools, toolCalls);
-  if (statedNanos !== null) {
-    return { units: serverTools, nanos: 0n };
-  }
   const isAll = !isAccepted || (isFinal && tools.isVisible);
-  const calls = isAll ? seen : mostCalls(seen, tools.callsMax);
+  const known = isAll ? seen : mostCalls(seen, tools.callsMax);
+  const calls = isAccepted ? mostCalls(known, tools.chargedUncalled) : known;
+  // Reported tokens of generated images are charged in place of the images, unless these have a price.
+  const isByModel = isAll && toolModels.length > 0 && !price.unitNanos.has('image_generation');
   const units: Record<string, number> = {};
   let nanos = 0n;
   for (const [unit, count] of Object.entries(calls)) {
-    const isOffered = tools.offered.has(unit);
-    if (price.unitNanos.has(unit) || price.hasFreeUnits === true) {
-      units[unit] = count;
-    } else if (tools.tokensOnly.has(unit) || (eitherSide.has(unit) && !isOffered)) {
+    const isOffered = tools.offered.has(unit) || Object.hasOwn(serverTools, unit);
+    const pricedAs = tools.pricedAs.get(unit) ?? unit;
+    const modelNanos = tools.modelNanos.get(unit);
+    if (tools.tokensOnly.has(unit) || (eitherSide.has(unit) && !isOffered)) {
       // Charged as tokens, or run by the client.
-    } else if (unit === 'advisor' && tools.advisor !== undefined) {
+    } else if (price.unitNanos.has(pricedAs) || price.hasFreeUnits === true) {
+      units[pricedAs] = count;
+    } else if (
+      (unit === 'advisor' && isAll && modelNanos !== undefined) ||
+      (unit === 'image_generation' && isByModel)
+    ) {
       // Its tokens are reported, and charged at the price of its model.
-      nanos = isAll ? nanos : tools.nanos;
+    } else if (modelNanos !== undefined) {
+      nanos += modelNanos * BigInt(count);
     } else if (tools.callNanos === undefined) {
       // For a unit without a price, the held amount is posted.
-      units[unit] = count;
+      units[pricedAs] = count;
     } else {
       nanos += tools.callNanos * BigInt(count);
     }
   }
-  return { units, nanos };
+  return { units, toolModels: isByModel ? toolModels : noModels, nanos };
+}
+
+/** Returns the calls under the names of the units that price them. */
+export function unitsOf(calls: ServerTools, { pricedAs }: Pick<CallTools, 'pricedAs'>): ServerTools {
+  return pricedAs.size === 0
+    ? calls
+    : Object.fromEntries(Object.entries(calls).map(([unit, count]) => [pricedAs.get(unit) ?? unit, count]));
 }
 
 function countOf(value: unknown): number | undefined {

@@ -80,17 +80,17 @@ const compacted = (definition: object) => [
 
 describe('a tool that the provider runs is refused if it has no price', () => {
   test.each<[Shape, object]>([
-    ['responses', { tools: [{ type: 'image_generation' }] }],
+    ['responses', { tools: [{ type: 'video_generation' }] }],
     ['responses', { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }],
     ['responses', { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }],
     ['responses', { tools: [{ type: 'web_search_preview' }] }],
     ['responses', { tools: [{ type: 'shell', environment: { type: 'container_auto' } }] }],
     ['responses', { tools: [{ type: 'shell' }] }],
-    ['responses', { tools: [{ type: 'namespace', name: 'x', tools: [{ type: 'image_generation' }] }] }],
+    ['responses', { tools: [{ type: 'namespace', name: 'x', tools: [{ type: 'video_generation' }] }] }],
     ['responses', { tools: [{ type: 'something_new' }] }],
     ['responses', { tools: [{ name: 'no_type' }] }],
     ['responses', { tools: { type: 'function' } }],
-    ['responses', { tool_choice: { type: 'image_generation' } }],
+    ['responses', { tool_choice: { type: 'video_generation' } }],
     ['responses', { tool_choice: { type: 'allowed_tools', tools: [{ type: 'file_search' }] } }],
     ['responses', { prompt: { id: 'pmpt_1' } }],
     ['messages', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
@@ -102,8 +102,8 @@ describe('a tool that the provider runs is refused if it has no price', () => {
       'responses',
       { input: [{ type: 'additional_tools', role: 'developer', tools: [{ type: 'web_search' }] }] },
     ],
-    ['responses', { input: [{ type: 'tool_search_output', tools: [{ type: 'image_generation' }] }] }],
-    ['responses', { input: [{ type: 'additional_tools', tools: { type: 'image_generation' } }] }],
+    ['responses', { input: [{ type: 'tool_search_output', tools: [{ type: 'video_generation' }] }] }],
+    ['responses', { input: [{ type: 'additional_tools', tools: { type: 'video_generation' } }] }],
     ['messages', { messages: withInline({ type: 'web_search_20260318', name: 'web_search' }) }],
     ['messages', { messages: compacted({ type: 'code_execution_20260521', name: 'code_execution' }) }],
     ['chat', { tools: [{ type: 'web_search' }] }],
@@ -260,9 +260,9 @@ describe('a tool without a price, with unpriced_tool_call_usd', () => {
   });
 
   test('a tool without a price, with unpriced_tool_call_usd is held at that, and charged for each call', async () => {
-    const output = [{ type: 'image_generation_call', status: 'completed' }];
+    const output = [{ type: 'video_generation_call', status: 'completed' }];
     answerWith({ id: 'resp_1', output, usage: { input_tokens: 10, output_tokens: 100 } });
-    const response = await call('responses', { model: 'gpt-tools', tools: [{ type: 'image_generation' }] });
+    const response = await call('responses', { model: 'gpt-tools', tools: [{ type: 'video_generation' }] });
     expect(Number(response.headers.get('x-svc-held-usd'))).toBeCloseTo(2 * 0.2 + 3 * passUsd + outputUsd, 6);
     const run = await lastRun();
     expect(Number(run?.cost_usd)).toBeCloseTo(0.2 + 0.00101, 9);
@@ -273,7 +273,7 @@ describe('a tool without a price, with unpriced_tool_call_usd', () => {
   test('a tool without a price, with unpriced_tool_call_usd is charged beside a more expensive one, also if the client could have run it', async () => {
     const output = [{ type: 'shell_call', status: 'completed' }];
     answerWith({ id: 'resp_1', output, usage: { input_tokens: 10, output_tokens: 100 } });
-    const tools = [{ type: 'image_generation' }, { type: 'shell', environment: { type: 'container_auto' } }];
+    const tools = [{ type: 'video_generation' }, { type: 'shell', environment: { type: 'container_auto' } }];
     await call('responses', { model: 'gpt-tools', tools });
     expect(Number((await lastRun())?.cost_usd)).toBeCloseTo(0.2 + 0.00101, 9);
   });
@@ -308,7 +308,7 @@ describe('a tool without a price, with unpriced_tool_call_usd', () => {
   );
 
   test('a tool without a price, with unpriced_tool_call_usd is charged at its bound if the usage is unknown, and not at all if the call was rejected', async () => {
-    const body = { model: 'gpt-tools', tools: [{ type: 'image_generation' }] };
+    const body = { model: 'gpt-tools', tools: [{ type: 'video_generation' }] };
     answerWith({});
     await call('responses', body);
     expect(Number((await lastRun())?.cost_usd)).toBeGreaterThan(0.4);
@@ -320,7 +320,7 @@ describe('a tool without a price, with unpriced_tool_call_usd', () => {
 
   test('a tool without a price, with unpriced_tool_call_usd is not allowed by a limit that does not cover it', async () => {
     await gateway.cap('0.3');
-    const response = await call('responses', { model: 'gpt-tools', tools: [{ type: 'image_generation' }] });
+    const response = await call('responses', { model: 'gpt-tools', tools: [{ type: 'video_generation' }] });
     expect(response.status).toBe(402);
     await gateway.cap('1000');
   });

@@ -48,8 +48,8 @@ export interface CallBounds extends Partial<Omit<InputBound, 'inputTokens'>> {
   readonly inputGrows?: boolean;
   /** Calls of tools that the provider charges for in any case, once it has accepted the call. */
   readonly serverTools?: ServerTools;
-  /** Returns the calls of tools to charge as units, given those of the usage. */
-  chargedTools?(usage: CallUsage): ServerTools;
+  /** Returns what is charged for tools, given the reported usage. */
+  chargedTools?(usage: CallUsage): Pick<CallUsage, 'serverTools' | 'toolModels'>;
   /** The maximum in the body of the call. */
   readonly maxOutputTokens: number;
   /** The output that the hold covers, if that is less than the maximum. */
@@ -105,7 +105,8 @@ export function settledUsage(
       !usage.statedNanos &&
       usage.inputTokens === 0 &&
       usage.outputTokens === 0 &&
-      Object.keys(usage.serverTools).length === 0,
+      Object.keys(usage.serverTools).length === 0 &&
+      usage.toolModels.length === 0,
     marks,
   };
 }
@@ -117,9 +118,12 @@ interface OwnUsage {
 
 function withTools(own: OwnUsage, { chargedTools }: CallBounds): OwnUsage {
   const { usage } = own;
-  const serverTools = chargedTools?.(usage) ?? usage.serverTools;
-  const isSame = Object.keys(serverTools).length === 0 && Object.keys(usage.serverTools).length === 0;
-  return isSame ? own : { ...own, usage: { ...usage, serverTools } };
+  const { serverTools, toolModels } = chargedTools?.(usage) ?? usage;
+  const isSame =
+    Object.keys(serverTools).length === 0 &&
+    Object.keys(usage.serverTools).length === 0 &&
+    toolModels === usage.toolModels;
+  return isSame ? own : { ...own, usage: { ...usage, serverTools, toolModels } };
 }
 
 function ownUsage(

@@ -34,7 +34,10 @@ export interface CallUsage {
   readonly audioInputTokens: number;
   readonly audioOutputTokens: number;
   readonly serverTools: ServerTools;
+  /** The part of these counts that other models have used. */
   readonly others: readonly ModelUsage[];
+  /** Tokens of models that tools use. They are not included in these counts. */
+  readonly toolModels: readonly ModelUsage[];
   /** The cost that the provider states, with that of its tools; null if it states none. */
   readonly statedNanos: bigint | null;
   /** The tier that the call was served in; null if the provider does not report one. */
@@ -42,6 +45,15 @@ export interface CallUsage {
   /** The region that the call was served in, if the provider reports one. */
   readonly region: string | null;
 }
+
+export const noTokens: Omit<ModelUsage, 'model'> = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+};
 
 export const noUsage: CallUsage = {
   inputTokens: 0,
@@ -54,6 +66,7 @@ export const noUsage: CallUsage = {
   audioOutputTokens: 0,
   serverTools: {},
   others: [],
+  toolModels: [],
   statedNanos: null,
   serviceTier: null,
   region: null,
@@ -93,7 +106,8 @@ export interface RunUsageFields {
 }
 
 /** The only place that maps usage of providers to fields of runs. */
-export function runUsageOf(usage: CallUsage): RunUsageFields {
+export function runUsageOf(reported: CallUsage): RunUsageFields {
+  const usage = withToolModels(reported);
   const parts = usage.cachedInputTokens + usage.cacheWriteTokens + usage.audioInputTokens;
   const fields: { -readonly [Name in keyof RunUsageFields]: RunUsageFields[Name] } = {
     // A run rejects parts that exceed their total, and a report that contradicts itself must not lose the charge.
@@ -131,6 +145,18 @@ export function runUsageOf(usage: CallUsage): RunUsageFields {
     fields.cost_usd = formatUsd(usage.statedNanos);
   }
   return fields;
+}
+
+function withToolModels(usage: CallUsage): CallUsage {
+  const { toolModels } = usage;
+  return toolModels.length === 0
+    ? usage
+    : {
+        ...usage,
+        inputTokens: toolModels.reduce((sum, one) => sum + one.inputTokens, usage.inputTokens),
+        outputTokens: toolModels.reduce((sum, one) => sum + one.outputTokens, usage.outputTokens),
+        others: [...usage.others, ...toolModels],
+      };
 }
 
 /** Returns the tokens of each model, with one entry per model. */
@@ -177,6 +203,7 @@ export function addUsage(one: CallUsage, other: CallUsage): CallUsage {
     audioOutputTokens: one.audioOutputTokens + other.audioOutputTokens,
     serverTools,
     others: one.others.length === 0 ? other.others : [...one.others, ...other.others],
+    toolModels: one.toolModels.length === 0 ? other.toolModels : [...one.toolModels, ...other.toolModels],
     statedNanos:
       one.statedNanos === null || other.statedNanos === null ? null : one.statedNanos + other.statedNanos,
     serviceTier: other.serviceTier ?? one.serviceTier,

@@ -10,16 +10,24 @@ import { unitOf } from './server-tools.ts';
 export interface OfferedTool {
   /** The `type` member of the tool. */
   readonly type: string;
-  /** The unit that prices its calls. */
+  /** The unit of its calls in responses. */
   readonly unit: string;
+  /** The units that may price its calls. The first one with a price applies. */
+  readonly pricedBy: readonly string[];
+  /** True if any of these units may apply, so that the most expensive one is charged. */
+  readonly isAnyUnit: boolean;
   /** The most calls that the request allows; undefined if it sets no maximum. */
   readonly callsMax: number | undefined;
   /** True if OpenAI and Anthropic charge only for the tokens of the tool. */
   readonly isTokensOnly: boolean;
-  /** The model that an advisor uses. */
+  /** The model that the tool uses, if its tokens are charged: of an advisor, or of generated images. */
   readonly model: string | undefined;
+  /** Maximum output of this model for a call of the tool. */
+  readonly modelOutputTokens: number;
   /** True if the container has more memory than usual, which costs up to 64 times as much. */
   readonly isLarge: boolean;
+  /** True if the provider charges for a container even if the tool is never called. */
+  readonly isChargedUncalled: boolean;
 }
 
 export const noTools: readonly OfferedTool[] = [];
@@ -35,7 +43,8 @@ const toolFields: Readonly<Record<string, string>> = {
   web_search_options: 'web_search',
   search_parameters: 'web_search',
   mcp_servers: 'mcp',
-  container: 'container',
+  // Anthropic charges what is run in the container.
+  container: 'code_execution',
   web_search: 'web_search',
   enable_search: 'web_search',
 };
@@ -45,26 +54,32 @@ export function offeredTools({ tools }: CallFormat, body: Fields): readonly Offe
     return noTools;
   }
   const found: OfferedTool[] = [];
-  if (body.tools != null) {
-    addTools(found, tools, body.tools);
+  for (const offered of toolLists(body)) {
+    addTools(found, tools, offered, body);
   }
-  addTools(found, tools, inlineTools(body));
   if (typeof body.tool_choice === 'object' && body.tool_choice !== null) {
     addChoice(found, tools, fieldsOf(body.tool_choice));
   }
   for (const name in toolFields) {
-    if (body[name] != null && body[name] !== false) {
-      found.push(toolOf(name, toolFields[name] as string, {}));
+    const unit = toolFields[name] as string;
+    const isOffered = name === 'container' && found.some((tool) => tool.unit === unit);
+    if (body[name] != null && body[name] !== false && !isOffered) {
+      found.push(toolOf(name, unit, name === 'container' ? {} : fieldsOf(body[name]), body));
     }
   }
   for (const plugin of pluginsOf(body)) {
     const { id } = fieldsOf(plugin);
     found.push(
-      toolOf(`plugins: ${typeof id === 'string' ? id : '?'}`, id === 'web' ? 'web_search' : 'plugin', {}),
+      toolOf(
+        `plugins: ${typeof id === 'string' ? id : '?'}`,
+        id === 'web' ? 'web_search' : 'plugin',
+        {},
+        body,
+      ),
     );
   }
   if (tools.hasStoredPrompts && typeof body.prompt === 'object' && body.prompt !== null) {
-    found.push(toolOf('prompt', 'prompt', {}));
+    found.push(toolOf('prompt', 'prompt', {}, body));
   }
   return found.length === 0 ? noTools : found;
 }
@@ -77,16 +92,23 @@ function pluginsOf({ plugins }: Fields): readonly unknown[] {
   return Array.isArray(plugins) ? plugins : [plugins];
 }
 
-function addTools(found: OfferedTool[], format: ToolFormat, tools: unknown): void {
+/** Returns the lists of tools in a request. Clients of Gemini send members of its own API within `extra_body`. */
+function toolLists(body: Fields): readonly unknown[] {
+  const extra = fieldsOf(body.extra_body);
+  const others = [extra, ...Object.values(extra).map(fieldsOf)].map(({ tools }) => tools);
+  return [body.tools, inlineTools(body), ...others].filter((tools) => tools != null);
+}
+
+function addTools(found: OfferedTool[], format: ToolFormat, tools: unknown, body: Fields): void {
   if (!Array.isArray(tools)) {
-    found.push(toolOf('tools', 'tool', {}));
+    found.push(toolOf('tools', 'tool', {}, body));
     return;
   }
   for (const tool of tools) {
     const fields = fieldsOf(tool);
     if (!format.isRunByClient(fields)) {
       const { type } = fields;
-      found.push(toolOf(typeof type === 'string' ? type : '?', unitOf(type), fields));
+      found.push(toolOf(typeof type === 'string' ? type : '?', unitOf(type), fields, body));
     }
   }
 }
@@ -109,25 +131,109 @@ function addChoice(found: OfferedTool[], format: ToolFormat, choice: Fields): vo
     choice.type !== 'shell' &&
     !isOffered
   ) {
-    found.push(toolOf(`tool_choice: ${String(choice.type)}`, unit, {}));
+    found.push(toolOf(`tool_choice: ${String(choice.type)}`, unit, {}, {}));
   }
 }
 
-function toolOf(type: string, unit: string, tool: Fields): OfferedTool {
-  const { max_uses: uses, model, container, environment } = tool;
+function toolOf(type: string, unit: string, tool: Fields, body: Fields): OfferedTool {
+  const container = containerOf(unit, tool, body);
   return {
     type: type.slice(0, 100),
     unit,
-    callsMax: usesOf(uses),
+    ...(container ?? searchUnits(unit, tool)),
+    callsMax: usesOf(tool.max_uses),
     isTokensOnly: tokensOnly.test(type),
-    model: unit === 'advisor' && typeof model === 'string' ? model : undefined,
-    isLarge: [tool, container, environment].some(hasMoreMemory),
+    model: modelOf(unit, tool),
+    modelOutputTokens: unit === 'advisor' ? advisorOutputTokens : imageOutputTokens(tool),
+    isLarge: memoryOf(tool) !== usualMemory,
+    isChargedUncalled: container?.isNew === true || (unit === 'code_execution' && preloadsFiles(body)),
   };
 }
 
-function hasMoreMemory(container: unknown): boolean {
-  const { memory_limit: memory } = fieldsOf(container);
-  return memory != null && memory !== '1g';
+type ToolUnits = Pick<OfferedTool, 'pricedBy' | 'isAnyUnit'>;
+
+const searchSizes = ['low', 'medium', 'high'];
+
+/** Returns the units of a search. Its context size may have a price of its own. */
+function searchUnits(unit: string, { search_context_size: size }: Fields): ToolUnits {
+  if (size == null || unit !== 'web_search') {
+    return { pricedBy: [unit], isAnyUnit: false };
+  }
+  return typeof size === 'string' && searchSizes.includes(size)
+    ? { pricedBy: [`${unit}:${size}`, unit], isAnyUnit: false }
+    : { pricedBy: [unit, ...searchSizes.map((one) => `${unit}:${one}`)], isAnyUnit: true };
+}
+
+const usualMemory = '1g';
+const largeMemories = ['4g', '16g', '64g'];
+
+/** Returns the memory that a tool requests for its container. */
+function memoryOf(tool: Fields): unknown {
+  const stated = [tool, tool.container, tool.environment].map((one) => fieldsOf(one).memory_limit);
+  return stated.find((memory) => memory != null && memory !== usualMemory) ?? usualMemory;
+}
+
+/**
+ * Returns the units of a tool that runs in a container of OpenAI, which is charged by its memory. A container that the request
+ * names may have any. A request that continues a conversation may use the container of an earlier call.
+ */
+function containerOf(
+  unit: string,
+  tool: Fields,
+  body: Fields,
+): (ToolUnits & { readonly isNew: boolean }) | undefined {
+  const { container, environment } = tool;
+  const { type } = unit === 'shell' ? fieldsOf(environment) : fieldsOf(container);
+  if ((unit !== 'code_interpreter' && unit !== 'shell') || (container ?? environment) == null) {
+    return undefined;
+  }
+  if (type !== 'auto' && type !== 'container_auto') {
+    return { pricedBy: [`${unit}:existing`], isAnyUnit: false, isNew: false };
+  }
+  const memory = memoryOf(tool);
+  if (memory !== usualMemory) {
+    return { pricedBy: [`${unit}:${String(memory)}`], isAnyUnit: false, isNew: true };
+  }
+  return continues(body)
+    ? { pricedBy: [unit, ...largeMemories.map((one) => `${unit}:${one}`)], isAnyUnit: true, isNew: true }
+    : { pricedBy: [unit], isAnyUnit: false, isNew: true };
+}
+
+function continues({ previous_response_id: previous, conversation, input }: Fields): boolean {
+  return (
+    previous != null ||
+    conversation != null ||
+    (Array.isArray(input) && input.some((item) => earlierItem.test(String(fieldsOf(item).type))))
+  );
+}
+
+/** Items of the input that may belong to an earlier call with a container. */
+const earlierItem = /^(item_reference|code_interpreter_call|shell_call)$/;
+
+/** Returns true if the request has files for a container. Anthropic charges the container even if nothing is run in it. */
+function preloadsFiles({ messages }: Fields): boolean {
+  const blocks = (Array.isArray(messages) ? messages : []).flatMap((message) => fieldsOf(message).content);
+  return blocks.some((block) => fieldsOf(block).type === 'container_upload');
+}
+
+/** The image model of OpenAI with the highest rates, for requests and responses that do not name theirs. */
+export const defaultImageModel = 'gpt-image-1';
+/** Maximum output of an advisor, if its tool does not set one. */
+const advisorOutputTokens = 16_384;
+
+function modelOf(unit: string, { model }: Fields): string | undefined {
+  return (unit === 'advisor' || unit === 'image_generation') && typeof model === 'string' ? model : undefined;
+}
+
+const usualSizes = new Set<unknown>(['auto', '1024x1024', '1024x1536', '1536x1024']);
+
+/**
+ * Returns the maximum output of an image model for an image with three partial images of 100 tokens each. By OpenAI's calculator, an
+ * image of a usual size has up to 7,024 tokens, and one of the largest size 659, 5,930 or 23,719 by its quality.
+ */
+function imageOutputTokens({ quality, size = 'auto' }: Fields): number {
+  const most = quality === 'low' ? 1_000 : quality === 'medium' ? 6_300 : 24_100;
+  return usualSizes.has(size) ? Math.min(most, 7_400) : most;
 }
 
 /** Returns the maximum of calls; infinite if it is not a whole number, because providers may read such a maximum as any value. */

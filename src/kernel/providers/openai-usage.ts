@@ -52,10 +52,10 @@ function tokenUsage(usage: Fields, counts: NamedCounts): CallUsage {
     audioInputTokens: input('audio_tokens'),
     audioOutputTokens: output('audio_tokens'),
     statedNanos: statedNanosOf(usage),
-    serverTools: toolCounts({
-      ...fieldsOf(usage.server_tool_use),
-      ...fieldsOf(usage.server_tool_use_details),
-    }),
+    serverTools: {
+      ...toolCounts(fieldsOf(usage.server_side_tool_usage_details), '_calls'),
+      ...toolCounts({ ...fieldsOf(usage.server_tool_use), ...fieldsOf(usage.server_tool_use_details) }),
+    },
   };
 }
 

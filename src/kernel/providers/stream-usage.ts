@@ -1,7 +1,7 @@
 /** Reads usage, the end and the amount of output from the events of a streamed response. */
 import { type CallUsage, modelIn, responseIdOf } from './call-usage.ts';
 import { type Fields, fieldsOf } from './fields.ts';
-import { calledTool, countedCalls, mostCalls, type ServerTools } from './server-tools.ts';
+import { mostCalls, type ServerTools, ToolTally } from './server-tools.ts';
 import type { SseEvent } from './sse-reader.ts';
 import { hidesReasoning } from './visible-output.ts';
 
@@ -61,7 +61,7 @@ export function dataOf({ data }: Pick<SseEvent, 'data'>): Fields {
 /** The common part of the readers of all formats. */
 export abstract class StreamReader implements StreamUsage {
   serverTools: ServerTools = {};
-  toolCalls: ServerTools = {};
+  protected readonly tally = new ToolTally();
   isUnread = false;
   hasFailed = false;
   responseId: string | undefined;
@@ -109,11 +109,8 @@ export abstract class StreamReader implements StreamUsage {
     return !this.isUnread && this.#bound === this.#reportedBound;
   }
 
-  protected addCall(item: unknown): void {
-    const tool = calledTool(fieldsOf(item));
-    if (tool !== undefined) {
-      this.toolCalls = { ...this.toolCalls, [tool]: countedCalls(this.toolCalls, tool) + 1 };
-    }
+  get toolCalls(): ServerTools {
+    return this.tally.calls;
   }
 
   protected addSearch(): void {

@@ -1,7 +1,7 @@
 /** Counts in the usage that providers report. */
 
 import type { Fields } from './fields.ts';
-import { freeTool, type ServerTools } from './server-tools.ts';
+import { freeTools, type ServerTools } from './server-tools.ts';
 
 /** No run has more tokens than this. A larger count is an error of the provider. */
 const countMax = 1_000_000_000_000;
@@ -29,11 +29,12 @@ export function largerCount(one: unknown, other: unknown): unknown {
 /** Tool names that can be a unit of a run. Any other name has no price, and may not be storable. */
 const toolName = /^[a-z][a-z0-9_]{0,63}$/;
 
-export function toolCounts(tools: Fields): ServerTools {
+/** Returns the calls of each tool. xAI names the counts `…_calls`, others `…_requests`. */
+export function toolCounts(tools: Fields, suffix = '_requests'): ServerTools {
   const counts: Record<string, number> = {};
   for (const [name, value] of Object.entries(tools)) {
-    const tool = name.slice(0, -'_requests'.length);
-    if (name.endsWith('_requests') && toolName.test(tool) && tool !== freeTool && countOf(value) > 0) {
+    const tool = name.slice(0, -suffix.length);
+    if (name.endsWith(suffix) && toolName.test(tool) && !freeTools.has(tool) && countOf(value) > 0) {
       counts[tool] = countOf(value);
     }
   }

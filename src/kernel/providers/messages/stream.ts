@@ -30,7 +30,7 @@ export class MessagesStream extends StreamReader {
         break;
       case 'content_block_start': {
         this.addOutput(boundOfText(event.content_block, this.boundOf));
-        this.addCall(event.content_block);
+        this.tally.add(event.content_block);
         const { type, name } = fieldsOf(event.content_block);
         if (type === 'server_tool_use' && name === 'web_search') {
           this.addSearch();

@@ -1,9 +1,9 @@
 /** Reads the events of a streamed response. */
 import type { CallUsage } from '../call-usage.ts';
 import { type Fields, fieldsOf } from '../fields.ts';
-import { calledTool, callsIn, isSearch, mostCalls, withServerTools } from '../server-tools.ts';
+import { calledTool, callsIn } from '../server-tools.ts';
 import { boundOfText, largerUsage, StreamReader } from '../stream-usage.ts';
-import { responsesUsage } from './usage.ts';
+import { responsesUsage, withToolCalls } from './usage.ts';
 
 const ends = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 
@@ -24,12 +24,12 @@ export class ResponsesStream extends StreamReader {
     const isEnd = typeof type === 'string' && ends.has(type);
     if (isEnd || fieldsOf(event.response).usage != null) {
       const { output } = fieldsOf(event.response);
-      this.toolCalls = mostCalls(this.toolCalls, callsIn(output));
+      this.tally.raise(callsIn(output));
       const reported = responsesUsage(event.response);
       if (reported === undefined) {
         this.#addWhole(Array.isArray(output) ? output.filter((_, at) => !this.#isStreamed(at)) : []);
       } else {
-        this.#usage = withServerTools(largerUsage(reported, this.#usage), this.serverTools);
+        this.#usage = withToolCalls(largerUsage(reported, this.#usage), this.serverTools);
         this.markReported();
       }
     } else if (event.delta != null) {
@@ -39,10 +39,8 @@ export class ResponsesStream extends StreamReader {
       if (!this.#isStreamed(event.output_index)) {
         this.#addWhole([event.item]);
       }
-      this.addCall(event.item);
-      if (isSearch(event.item)) {
-        this.addSearch();
-      }
+      this.tally.add(event.item);
+      this.serverTools = this.tally.charged;
     } else if (type === undefined) {
       // An event of another format.
       this.addOutput(boundOfText(event, this.boundOf));
