@@ -30,19 +30,21 @@ export async function startProvider(): Promise<Provider> {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '').split('?', 1)[0] as string;
     const body = (await json(request).catch(() => ({}))) as Fields;
-    if (path === '/v1/traces') {
-      traces.push(body);
+    if (path.endsWith('/v1/traces')) {
+      // Langfuse also sends its spans to a path of its own.
+      traces.push(...(path === '/v1/traces' ? [body] : []));
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
       return;
     }
-    const reply = replies[path];
+    const gemini = geminiPath.exec(path)?.groups;
+    const reply = gemini === undefined ? replies[path] : generateContent;
     if (reply === undefined) {
       response.writeHead(404, { 'content-type': 'application/json' }).end('{}');
       return;
     }
-    const { call, plain, events } = reply(body, billed.length + 1);
+    const { call, plain, events } = reply({ ...body, ...gemini }, billed.length + 1);
     billed.push(call);
-    if (body.stream === true) {
+    if (body.stream === true || gemini?.method === 'streamGenerateContent') {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.end(events.map(eventText).join(''));
     } else {
@@ -98,6 +100,9 @@ const replies: Readonly<Record<string, (body: Fields, number: number) => Answer>
   '/v1/embeddings': embeddings,
   '/v1/messages': messages,
 };
+
+/** Gemini has the model and the method in the path. */
+const geminiPath = /^\/v1\w*\/models\/(?<model>[^:]+):(?<method>generateContent|streamGenerateContent)$/;
 
 function chat(body: Fields, number: number): Answer {
   const model = String(body.model);
@@ -304,6 +309,34 @@ function messages(body: Fields, number: number): Answer {
         usage: { output_tokens: usage.output_tokens },
       },
       { type: 'message_stop' },
+    ],
+  };
+}
+
+function generateContent(body: Fields, number: number): Answer {
+  const model = String(body.model);
+  const usage = {
+    promptTokenCount: 1_500 + number,
+    cachedContentTokenCount: 450,
+    candidatesTokenCount: 200 + number,
+    thoughtsTokenCount: 120,
+    totalTokenCount: 1_820 + 2 * number,
+    promptTokensDetails: [{ modality: 'TEXT', tokenCount: 1_500 + number }],
+    cacheTokensDetails: [{ modality: 'TEXT', tokenCount: 450 }],
+  };
+  const head = { modelVersion: model, responseId: `gemini-recorded-call-${number}` };
+  const candidate = (part: string, finishReason?: string) => ({
+    content: { role: 'model', parts: [{ text: part }] },
+    index: 0,
+    ...(finishReason !== undefined && { finishReason }),
+  });
+  const soFar = { ...usage, candidatesTokenCount: 3, totalTokenCount: 1_623 + number };
+  return {
+    call: { format: 'generate_content', model, usage },
+    plain: { ...head, candidates: [candidate(text, 'STOP')], usageMetadata: usage },
+    events: [
+      { ...head, candidates: [candidate('Hello ')], usageMetadata: soFar },
+      { ...head, candidates: [candidate('to you', 'STOP')], usageMetadata: usage },
     ],
   };
 }

@@ -34,12 +34,12 @@ async function record(emitter: Emitter): Promise<void> {
   }
   const { directory } = installed;
   const provider = await startProvider();
-  const [program, ...args] =
+  const [program, script] =
     emitter.from === 'npm'
       ? [process.execPath, join(folder, 'programs/emit.mjs')]
-      : [join(directory, 'bin/python'), join(folder, 'programs/emit.py'), ...(emitter.arguments ?? [])];
+      : [join(directory, 'bin/python'), join(folder, 'programs/emit.py')];
   try {
-    await run(program, args, {
+    await run(program, [script, ...emitter.arguments], {
       env: { PATH: process.env.PATH, PROVIDER_URL: provider.url, PACKAGES: directory },
     });
     const recording: Recording = {

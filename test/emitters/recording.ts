@@ -2,7 +2,7 @@
 import type { SpanShape } from '../support/otlp.ts';
 
 export interface BilledCall {
-  readonly format: 'chat' | 'responses' | 'embeddings' | 'messages';
+  readonly format: 'chat' | 'responses' | 'embeddings' | 'messages' | 'generate_content';
   readonly model: string;
   /** As in the response. */
   readonly usage: Readonly<Record<string, unknown>>;

@@ -17,7 +17,7 @@ QUESTION = [{"role": "user", "content": "Say hello"}]
 CHAT_MODEL = "gpt-5-mini"
 AUDIO_MODEL = "gpt-audio"
 CLAUDE = "claude-sonnet-4-5"
-
+GEMINI = "gemini-2.5-flash"
 
 
 def exporter():
@@ -88,6 +88,16 @@ def anthropic_calls():
         stream.get_final_message()
 
 
+def google_calls():
+    from google import genai
+
+    client = genai.Client(api_key="recorded", http_options=genai.types.HttpOptions(base_url=PROVIDER))
+    client.models.generate_content(model=GEMINI, contents="Say hello")
+    for _ in client.models.generate_content_stream(model=GEMINI, contents="Say hello"):
+        pass
+    asyncio.run(client.aio.models.generate_content(model=GEMINI, contents="Say hello"))
+
+
 def langchain_calls():
     from langchain.agents import create_agent
     from langchain_anthropic import ChatAnthropic
@@ -104,15 +114,22 @@ def langchain_calls():
 
 
 def pydantic_ai_calls():
+    from anthropic import AsyncAnthropic
     from pydantic_ai import Agent
     from pydantic_ai.models.anthropic import AnthropicModel
-    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+    from pydantic_ai.models.openai import OpenAIResponsesModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
     from pydantic_ai.providers.openai import OpenAIProvider
 
+    try:
+        from pydantic_ai.models.openai import OpenAIChatModel
+    except ImportError:
+        from pydantic_ai.models.openai import OpenAIModel as OpenAIChatModel
+
     Agent.instrument_all()
     openai = OpenAIProvider(base_url=OPENAI_URL, api_key="sk-recorded")
-    claude = AnthropicModel(CLAUDE, provider=AnthropicProvider(base_url=PROVIDER, api_key="sk-recorded"))
+    anthropic = AsyncAnthropic(base_url=PROVIDER, api_key="sk-recorded")
+    claude = AnthropicModel(CLAUDE, provider=AnthropicProvider(anthropic_client=anthropic))
 
     async def run():
         await Agent(OpenAIChatModel(CHAT_MODEL, provider=openai)).run("Say hello")

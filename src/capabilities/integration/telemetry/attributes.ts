@@ -28,6 +28,7 @@ export const names = {
   requestModel: [
     'gen_ai.request.model',
     'llm.request.model',
+    'llm.request.model_name',
     'llm.model_name',
     'embedding.model_name',
     'decision.request.model_name',
@@ -38,6 +39,7 @@ export const names = {
   responseModel: [
     'gen_ai.response.model',
     'llm.response.model',
+    'llm.response.model_name',
     'decision.response.model_name',
     'ai.response.model',
   ],

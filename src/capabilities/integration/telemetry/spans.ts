@@ -70,7 +70,7 @@ export function callOfSpan(
     isFailed: span.isError || textOf(names.errorType, attributes) !== undefined,
     startMs: span.startMs,
     endMs: span.endMs,
-    usage: tokensOf(attributes),
+    usage: tokensOf(span),
     statedCost: amountOf(textOf(names.cost, attributes)) ?? costDetailsOf(attributes),
     serviceTier: textOf(names.serviceTier, attributes),
     labels: callLabels(span),

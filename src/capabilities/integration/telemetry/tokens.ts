@@ -6,12 +6,14 @@ import { openAiUsage } from '../../../kernel/providers/openai-usage.ts';
 import { tokensMax } from '../../../ledger/scope.ts';
 import { type Attributes, amountOf, countOf, names, textOf } from './attributes.ts';
 import type { CallTokens } from './model-call.ts';
+import type { TelemetryRecord } from './telemetry-record.ts';
 import { type Count, tokenNames } from './token-names.ts';
 
 type Counts = Readonly<Partial<Record<Count, number>>>;
 
 /** An object of usage, if there is one, has all that the provider reported; attributes may lack details. */
-export function tokensOf(attributes: Attributes): CallTokens {
+export function tokensOf(span: Pick<TelemetryRecord, 'attributes' | 'scopeName'>): CallTokens {
+  const { attributes } = span;
   const metadata = objectIn(attributes, names.providerMetadata);
   const reported =
     messagesUsage(fieldsOf(metadata.anthropic).usage) ??
@@ -21,7 +23,8 @@ export function tokensOf(attributes: Attributes): CallTokens {
     return 'inputTokens' in reported ? tokensOfUsage(reported) : consistent(reported);
   }
   const counts = { ...detailsIn(metadata), ...statedCounts(attributes) };
-  return consistent(leavesCacheOut(attributes) ? withCache(counts) : counts);
+  const inOutput = leavesReasoningOut(attributes) ? withReasoning(counts) : counts;
+  return consistent(leavesCacheOut(span) ? withCache(inOutput) : inOutput);
 }
 
 function statedCounts(attributes: Attributes): Counts {
@@ -91,13 +94,35 @@ function tokensOfUsage(usage: CallUsage): CallTokens {
   });
 }
 
-/** Before its version 6, the AI SDK passes on the input of Anthropic and Bedrock, which leaves cached tokens out. */
-function leavesCacheOut(attributes: Attributes): boolean {
+/** Instrumentations that pass on the input of Anthropic, which leaves cached tokens out. */
+const scopesWithoutCache = new Set(['@traceloop/instrumentation-anthropic']);
+
+/** Before its version 6, the AI SDK does so for Anthropic and Bedrock. */
+function leavesCacheOut({
+  attributes,
+  scopeName,
+}: Pick<TelemetryRecord, 'attributes' | 'scopeName'>): boolean {
   return (
-    attributes.has('ai.operationId') &&
-    !attributes.has('ai.usage.inputTokenDetails.noCacheTokens') &&
-    /anthropic|bedrock/.test(textOf(names.provider, attributes) ?? '')
+    scopesWithoutCache.has(scopeName) ||
+    (attributes.has('ai.operationId') &&
+      !attributes.has('ai.usage.inputTokenDetails.noCacheTokens') &&
+      /anthropic|bedrock/.test(textOf(names.provider, attributes) ?? ''))
   );
+}
+
+/** Gemini and Grok count reasoning beside the answer, and some instrumentations report it in the total alone. */
+function leavesReasoningOut(attributes: Attributes): boolean {
+  return /(^|\/)(gemini|grok)-/.test(
+    textOf([...names.requestModel, ...names.responseModel], attributes) ?? '',
+  );
+}
+
+function withReasoning(counts: Counts): Counts {
+  const { input = 0, output = 0, reasoning = 0, total = 0 } = counts;
+  const missing = total - input - output;
+  return missing > 0 && reasoning === 0
+    ? { ...counts, output: output + missing, reasoning: missing }
+    : counts;
 }
 
 function withCache(counts: Counts): Counts {
