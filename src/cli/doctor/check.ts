@@ -1,5 +1,5 @@
 /** A check of `purser doctor` and its finding. If something is wrong, the finding has a remedy. */
-import type { Deployment } from './deployment.ts';
+import type { InspectedDeployment } from './deployment.ts';
 
 /** `skip`: the check was not made; the finding says why. */
 export type Status = 'ok' | 'warn' | 'fail' | 'skip';
@@ -15,7 +15,7 @@ export interface Finding {
 export interface Check {
   /** Stable id, in kebab-case: scripts filter by it. */
   readonly id: string;
-  run(deployment: Deployment): Finding | Promise<Finding>;
+  run(deployment: InspectedDeployment): Finding | Promise<Finding>;
 }
 
 export const ok = (finding: string): Finding => ({ status: 'ok', finding, remedy: '' });

@@ -3,7 +3,7 @@ import { version } from '../../config/version.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { pendingMigrations, readMigrations } from '../../platform/db/migrate.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
-import type { Deployment } from './deployment.ts';
+import type { InspectedDeployment } from './deployment.ts';
 
 export const databaseChecks: readonly Check[] = [
   { id: 'database', run: checkDatabase },
@@ -13,8 +13,8 @@ export const databaseChecks: readonly Check[] = [
 
 /** Runs a check that needs the open database. */
 export function withDatabase(
-  check: (db: Database, deployment: Deployment) => Promise<Finding>,
-): (deployment: Deployment) => Promise<Finding> {
+  check: (db: Database, deployment: InspectedDeployment) => Promise<Finding>,
+): (deployment: InspectedDeployment) => Promise<Finding> {
   return async (deployment) => {
     const { database } = deployment;
     switch (database.state) {
@@ -32,7 +32,12 @@ export function withDatabase(
 
 const oldestVersion = 150_000;
 
-async function checkDatabase({ database, config, service, serviceUrl }: Deployment): Promise<Finding> {
+async function checkDatabase({
+  database,
+  config,
+  service,
+  serviceUrl,
+}: InspectedDeployment): Promise<Finding> {
   switch (database.state) {
     case 'not-created':
       return ok(`None yet; \`serve\` creates it in ${config.dataDir}.`);

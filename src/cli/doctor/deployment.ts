@@ -20,7 +20,7 @@ export type DatabaseAccess =
   | { readonly state: 'not-created' }
   | { readonly state: 'unavailable'; readonly reason: string };
 
-export interface Deployment {
+export interface InspectedDeployment {
   readonly config: Config;
   readonly engine: Database['engine'];
   readonly database: DatabaseAccess;
@@ -32,7 +32,10 @@ export interface Deployment {
 
 const openWithinMs = 30_000;
 
-export async function inspectDeployment(config: Config, givenUrl: string | undefined): Promise<Deployment> {
+export async function inspectDeployment(
+  config: Config,
+  givenUrl: string | undefined,
+): Promise<InspectedDeployment> {
   const serviceUrl = (givenUrl ?? literalUrl(config.host, config.port)).replace(/\/+$/, '');
   const service = await findRunningService(serviceUrl, config);
   const database = await accessDatabase(config);

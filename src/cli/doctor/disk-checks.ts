@@ -4,7 +4,7 @@ import { open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Check, type Finding, fail, ok, warn } from './check.ts';
-import type { Deployment } from './deployment.ts';
+import type { InspectedDeployment } from './deployment.ts';
 
 export const diskChecks: readonly Check[] = [
   { id: 'data-directory', run: checkDataDirectory },
@@ -13,7 +13,7 @@ export const diskChecks: readonly Check[] = [
   { id: 'disk-sync', run: checkSync },
 ];
 
-function checkDataDirectory({ config: { dataDir } }: Deployment): Finding {
+function checkDataDirectory({ config: { dataDir } }: InspectedDeployment): Finding {
   const place = nearestExisting(dataDir);
   try {
     accessSync(place, constants.W_OK | constants.X_OK);
@@ -35,14 +35,14 @@ function checkDataDirectory({ config: { dataDir } }: Deployment): Finding {
 const gigabyte = 1e9;
 const spaceBytes = { warn: 2 * gigabyte, fail: 0.2 * gigabyte };
 
-function checkSpace({ config: { dataDir } }: Deployment): Finding {
+function checkSpace({ config: { dataDir } }: InspectedDeployment): Finding {
   return spaceOf(
     dataDir,
     'Free some space or enlarge the volume: without space nothing can be written, and calls return 503.',
   );
 }
 
-function checkSpoolSpace({ config: { spoolDir = tmpdir() } }: Deployment): Finding {
+function checkSpoolSpace({ config: { spoolDir = tmpdir() } }: InspectedDeployment): Finding {
   return spaceOf(spoolDir, 'Free some space, or set SVC_SPOOL_DIR to a larger volume: exports need it.');
 }
 
@@ -64,7 +64,7 @@ const slowSyncMs = 20;
  * Measures synced writes. On the embedded engine a decision waits for such a write. On PostgreSQL the disk of the database server
  * matters instead.
  */
-async function checkSync({ config: { dataDir }, engine }: Deployment): Promise<Finding> {
+async function checkSync({ config: { dataDir }, engine }: InspectedDeployment): Promise<Finding> {
   const remedy =
     'Use a local disk with a write cache that survives a power cut, or PostgreSQL on such a disk.';
   const file = join(nearestExisting(dataDir), `.doctor-${process.pid}`);

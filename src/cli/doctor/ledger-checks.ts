@@ -18,7 +18,7 @@ import { counted } from '../../platform/counted.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { systemClock } from '../../platform/time/clock.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
-import type { Deployment } from './deployment.ts';
+import type { InspectedDeployment } from './deployment.ts';
 import type { RunningService } from './running-service.ts';
 
 export const ledgerChecks: readonly Check[] = [
@@ -34,7 +34,7 @@ const notVisible = 'Visible only while the service runs.';
 const noTables = 'There is no migrated database yet.';
 
 /** Returns the open database if its migrations were applied. */
-async function migratedDatabase({ database }: Deployment): Promise<Database | undefined> {
+async function migratedDatabase({ database }: InspectedDeployment): Promise<Database | undefined> {
   if (database.state !== 'open') {
     return undefined;
   }
@@ -46,7 +46,7 @@ async function migratedDatabase({ database }: Deployment): Promise<Database | un
 }
 
 /** Compares the clock with the last decision, the newest open hold and the latest posting. */
-async function checkLedgerClock(deployment: Deployment): Promise<Finding> {
+async function checkLedgerClock(deployment: InspectedDeployment): Promise<Finding> {
   const { config, service, engine } = deployment;
   const db = await migratedDatabase(deployment);
   if (db !== undefined) {
@@ -68,7 +68,12 @@ async function checkLedgerClock(deployment: Deployment): Promise<Finding> {
   return aheadSeconds === undefined ? skip(notVisible) : clockFinding(aheadSeconds * 1_000, engine, '', '');
 }
 
-function clockFinding(aheadMs: number, engine: Deployment['engine'], dated: string, parts: string): Finding {
+function clockFinding(
+  aheadMs: number,
+  engine: InspectedDeployment['engine'],
+  dated: string,
+  parts: string,
+): Finding {
   if (aheadMs <= aheadMsMax) {
     return ok(`The ledger is not ahead of the clock.${dated}`);
   }
@@ -89,7 +94,7 @@ interface OpenHolds {
   readonly overdue: number;
 }
 
-async function checkHolds(deployment: Deployment): Promise<Finding> {
+async function checkHolds(deployment: InspectedDeployment): Promise<Finding> {
   const { engine, config, service } = deployment;
   const holds = await openHolds(deployment);
   if (holds === undefined) {
@@ -113,7 +118,7 @@ async function checkHolds(deployment: Deployment): Promise<Finding> {
   return ok(holds.overdue > 0 ? finding : `${open}, none overdue.`);
 }
 
-async function openHolds(deployment: Deployment): Promise<OpenHolds | undefined> {
+async function openHolds(deployment: InspectedDeployment): Promise<OpenHolds | undefined> {
   const { engine, service } = deployment;
   const db = engine === 'postgres' ? await migratedDatabase(deployment) : undefined;
   if (db !== undefined) {
@@ -131,7 +136,7 @@ async function openHolds(deployment: Deployment): Promise<OpenHolds | undefined>
 
 const orgsMax = 20;
 
-async function checkDrift(deployment: Deployment): Promise<Finding> {
+async function checkDrift(deployment: InspectedDeployment): Promise<Finding> {
   const { engine, service } = deployment;
   const db = engine === 'postgres' ? await migratedDatabase(deployment) : undefined;
   const remedy =
@@ -166,7 +171,7 @@ async function findDriftingOrgs(db: Database): Promise<string[]> {
 const dayMs = 86_400_000;
 
 /** Checks the age of the prices. Prices that come with a version count as stored when the database was created. */
-async function checkPrices(deployment: Deployment): Promise<Finding> {
+async function checkPrices(deployment: InspectedDeployment): Promise<Finding> {
   const dates = (await migratedDatabase(deployment)) ?? deployment.service;
   if (dates === undefined) {
     return skip('No prices are stored yet.');
@@ -185,14 +190,17 @@ async function checkPrices(deployment: Deployment): Promise<Finding> {
       );
 }
 
-async function pricesOfServiceStoredMs(service: RunningService, { config }: Deployment): Promise<number> {
+async function pricesOfServiceStoredMs(
+  service: RunningService,
+  { config }: InspectedDeployment,
+): Promise<number> {
   const newest = '/v1/admin/models?sort=-created_at&limit=1';
   const { data } = await service.read<{ data: readonly { created_at: string }[] }>(newest);
   const created = statSync(join(config.dataDir, 'database'), { throwIfNoEntry: false });
   return Math.max(created?.birthtimeMs ?? 0, ...data.map(({ created_at }) => Date.parse(created_at)));
 }
 
-async function checkWebhooks(deployment: Deployment): Promise<Finding> {
+async function checkWebhooks(deployment: InspectedDeployment): Promise<Finding> {
   const backlog = await webhookBacklog(deployment);
   if (backlog === undefined) {
     return skip(deployment.database.state === 'open' ? noTables : notVisible);
@@ -209,7 +217,7 @@ async function checkWebhooks(deployment: Deployment): Promise<Finding> {
 }
 
 async function webhookBacklog(
-  deployment: Deployment,
+  deployment: InspectedDeployment,
 ): Promise<Pick<Backlog, 'waiting' | 'overdueSeconds'> | undefined> {
   const db = await migratedDatabase(deployment);
   if (db !== undefined) {
@@ -220,7 +228,7 @@ async function webhookBacklog(
   return waiting === undefined || overdueSeconds === undefined ? undefined : { waiting, overdueSeconds };
 }
 
-async function checkRetention(deployment: Deployment): Promise<Finding> {
+async function checkRetention(deployment: InspectedDeployment): Promise<Finding> {
   const failing = await deployment.service?.metric('svc_retention_failing_orgs');
   if (failing === undefined) {
     return skip(notVisible);

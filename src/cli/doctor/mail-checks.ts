@@ -1,11 +1,11 @@
 /** Check of the mail server, if one is set. It sends no message. */
 import { createMailer } from '../../platform/mail/mailer.ts';
 import { type Check, type Finding, fail, ok, skip } from './check.ts';
-import type { Deployment } from './deployment.ts';
+import type { InspectedDeployment } from './deployment.ts';
 
 export const mailChecks: readonly Check[] = [{ id: 'mail', run: checkMail }];
 
-async function checkMail({ config: { smtpServer, smtpFrom } }: Deployment): Promise<Finding> {
+async function checkMail({ config: { smtpServer, smtpFrom } }: InspectedDeployment): Promise<Finding> {
   if (smtpServer === undefined) {
     return skip('SVC_SMTP_URL is not set; no e-mail is sent.');
   }

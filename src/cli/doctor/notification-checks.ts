@@ -5,7 +5,7 @@ import type { Database } from '../../platform/db/database.ts';
 import { detectPooler } from '../../platform/db/postgres/detect-pooler.ts';
 import { type Check, type Finding, fail, ok, skip } from './check.ts';
 import { withDatabase } from './database-checks.ts';
-import type { Deployment } from './deployment.ts';
+import type { InspectedDeployment } from './deployment.ts';
 
 export const notificationChecks: readonly Check[] = [
   { id: 'notifications', run: withDatabase(checkNotifications) },
@@ -61,7 +61,7 @@ async function arrives(db: Database, channel: string, arrived: ReadonlySet<strin
   return false;
 }
 
-async function checkPooler(db: Database, { config: { databaseUrl } }: Deployment): Promise<Finding> {
+async function checkPooler(db: Database, { config: { databaseUrl } }: InspectedDeployment): Promise<Finding> {
   if (databaseUrl === undefined) {
     return skip('The embedded engine has no pooler.');
   }

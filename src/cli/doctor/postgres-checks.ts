@@ -2,7 +2,7 @@
 import type { Database } from '../../platform/db/database.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
 import { withDatabase } from './database-checks.ts';
-import type { Deployment } from './deployment.ts';
+import type { InspectedDeployment } from './deployment.ts';
 
 export const postgresChecks: readonly Check[] = [
   { id: 'postgres-writable', run: withDatabase(checkWritable) },
@@ -101,7 +101,7 @@ interface ConnectionCounts {
   readonly processes: number;
 }
 
-async function checkConnections(db: Database, { config }: Deployment): Promise<Finding> {
+async function checkConnections(db: Database, { config }: InspectedDeployment): Promise<Finding> {
   const [row] = await db.query<ConnectionCounts>(
     `SELECT current_setting('max_connections')::int4 - current_setting('superuser_reserved_connections')::int4 AS allowed,
             (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user) AS role_limit,

@@ -1,10 +1,10 @@
 /** Checks of Redis or Valkey, if request rates are counted there. */
 import { type Check, type Finding, fail, ok, skip } from './check.ts';
-import type { Deployment } from './deployment.ts';
+import type { InspectedDeployment } from './deployment.ts';
 
 export const redisChecks: readonly Check[] = [{ id: 'redis', run: checkRedis }];
 
-async function checkRedis({ config: { redisUrl } }: Deployment): Promise<Finding> {
+async function checkRedis({ config: { redisUrl } }: InspectedDeployment): Promise<Finding> {
   if (redisUrl === undefined) {
     return skip('SVC_REDIS_URL is not set; request rates are counted without Redis.');
   }

@@ -3,7 +3,7 @@ import type { Check, Finding } from './check.ts';
 import { citusChecks } from './citus-checks.ts';
 import { databaseChecks } from './database-checks.ts';
 import { withinMs } from './deadline.ts';
-import type { Deployment } from './deployment.ts';
+import type { InspectedDeployment } from './deployment.ts';
 import { diskChecks } from './disk-checks.ts';
 import { hostChecks } from './host-checks.ts';
 import { ledgerChecks } from './ledger-checks.ts';
@@ -22,13 +22,13 @@ export interface CheckResult extends Finding {
 const checkWithinMs = 60_000;
 
 /** Yields each result as soon as it is known: some checks take seconds. */
-export async function* runChecks(deployment: Deployment): AsyncGenerator<CheckResult> {
+export async function* runChecks(deployment: InspectedDeployment): AsyncGenerator<CheckResult> {
   for (const { id, run } of checksFor(deployment)) {
     yield { id, ...(await runCheck(run, deployment)) };
   }
 }
 
-function checksFor({ engine }: Deployment): readonly Check[] {
+function checksFor({ engine }: InspectedDeployment): readonly Check[] {
   return [
     ...settingsChecks,
     ...hostChecks,
@@ -44,7 +44,7 @@ function checksFor({ engine }: Deployment): readonly Check[] {
 }
 
 /** Runs a check. A failure of the check itself becomes a finding, so that the rest of the report still appears. */
-async function runCheck(run: Check['run'], deployment: Deployment): Promise<Finding> {
+async function runCheck(run: Check['run'], deployment: InspectedDeployment): Promise<Finding> {
   try {
     return await withinMs(checkWithinMs, Promise.resolve(run(deployment)));
   } catch (error) {

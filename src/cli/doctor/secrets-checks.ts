@@ -5,7 +5,7 @@ import type { Queryable } from '../../platform/db/database.ts';
 import { parseSecretsKeys, secretsKeyFile } from '../../platform/secrets/key-ring.ts';
 import { openSecrets } from '../../platform/secrets/secrets.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
-import type { Deployment } from './deployment.ts';
+import type { InspectedDeployment } from './deployment.ts';
 
 export const secretsChecks: readonly Check[] = [
   { id: 'secrets-key', run: checkSecretsKey },
@@ -13,7 +13,7 @@ export const secretsChecks: readonly Check[] = [
   { id: 'operator-key', run: checkOperatorKey },
 ];
 
-function checkSecretsKey({ config: { secretsKeys, dataDir }, engine }: Deployment): Finding {
+function checkSecretsKey({ config: { secretsKeys, dataDir }, engine }: InspectedDeployment): Finding {
   if (secretsKeys !== undefined) {
     return ok('SVC_SECRETS_KEY is set.');
   }
@@ -40,7 +40,7 @@ function checkSecretsKey({ config: { secretsKeys, dataDir }, engine }: Deploymen
 async function checkDecryption({
   config: { secretsKeys: keys, dataDir },
   database,
-}: Deployment): Promise<Finding> {
+}: InspectedDeployment): Promise<Finding> {
   if (database.state === 'in-use') {
     return ok('The running service has decrypted its secrets; it does not start otherwise.');
   }
@@ -73,7 +73,7 @@ async function hasStoredSecrets(db: Queryable): Promise<boolean> {
   return (await db.query('SELECT 1 AS one FROM secrets_key_check LIMIT 1', [])).length > 0;
 }
 
-async function checkOperatorKey({ config, service }: Deployment): Promise<Finding> {
+async function checkOperatorKey({ config, service }: InspectedDeployment): Promise<Finding> {
   const file = join(config.dataDir, 'operator-key');
   const mode = modeOf(file);
   const problem = mode === undefined ? undefined : privacyProblem(file, mode);

@@ -2,14 +2,14 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { type Check, type Finding, fail, ok, skip } from './check.ts';
-import type { Deployment } from './deployment.ts';
+import type { InspectedDeployment } from './deployment.ts';
 
 export const serviceChecks: readonly Check[] = [
   { id: 'service', run: checkService },
   { id: 'port', run: checkPort },
 ];
 
-function checkService({ service, serviceUrl }: Deployment): Finding {
+function checkService({ service, serviceUrl }: InspectedDeployment): Finding {
   if (service === undefined) {
     return skip(`No service responds at ${serviceUrl}.`);
   }
@@ -21,7 +21,7 @@ function checkService({ service, serviceUrl }: Deployment): Finding {
       );
 }
 
-async function checkPort({ config: { host, port }, service }: Deployment): Promise<Finding> {
+async function checkPort({ config: { host, port }, service }: InspectedDeployment): Promise<Finding> {
   if (service !== undefined || port === 0) {
     return ok(port === 0 ? 'SVC_PORT is 0: a free port is chosen.' : 'The service listens on it.');
   }

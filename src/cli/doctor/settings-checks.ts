@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { deprecatedSettings, unknownSettings } from '../../config/settings.ts';
 import { type Check, type Finding, fail, ok, skip, warn } from './check.ts';
-import type { Deployment } from './deployment.ts';
+import type { InspectedDeployment } from './deployment.ts';
 import { isPurser } from './running-service.ts';
 
 export const settingsChecks: readonly Check[] = [
@@ -26,7 +26,7 @@ function checkSettings(): Finding {
   return ok('All settings are valid.');
 }
 
-function checkBaseUrl({ config: { baseUrl, host } }: Deployment): Finding {
+function checkBaseUrl({ config: { baseUrl, host } }: InspectedDeployment): Finding {
   if (baseUrl === undefined) {
     return isLocal(host)
       ? ok('SVC_BASE_URL is not set; the service listens on this machine only.')
@@ -51,7 +51,10 @@ function isLocal(host: string): boolean {
 
 const answerWithinMs = 5_000;
 
-async function checkBaseUrlReachable({ config: { baseUrl }, service }: Deployment): Promise<Finding> {
+async function checkBaseUrlReachable({
+  config: { baseUrl },
+  service,
+}: InspectedDeployment): Promise<Finding> {
   if (baseUrl === undefined || service === undefined) {
     return skip(baseUrl === undefined ? 'SVC_BASE_URL is not set.' : 'The service is not running.');
   }

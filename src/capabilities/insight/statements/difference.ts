@@ -120,9 +120,9 @@ interface Row {
 }
 
 /** Explains a part of the rest. Returns true if it has explained all of it. */
-type Step = (row: Row, valueAtRates: Valuation) => boolean;
+type ExplainStep = (row: Row, valueAtRates: Valuation) => boolean;
 
-const steps: readonly Step[] = [
+const steps: readonly ExplainStep[] = [
   explainUnusedKeys,
   explainEmpty,
   explainAmounts,

@@ -1,5 +1,6 @@
 /** Reads OTLP requests in JSON. Values that are not as the protocol defines them are left out. */
 import { invalidFields } from '../../../contract/api-error.ts';
+import { type Fields, fieldsOf } from '../../../kernel/providers/fields.ts';
 import { parseJsonObject } from '../../../platform/http/message/json.ts';
 import {
   type Attributes,
@@ -14,6 +15,7 @@ import {
   eventNameMax,
   idOf,
   millisecondsOf,
+  type RecordContext,
   spanIdLength,
   type TelemetryRecord,
   traceIdLength,
@@ -31,13 +33,10 @@ export function decodeLogsJson(bytes: Buffer): Iterable<TelemetryRecord> {
   return decode(bytes, ['resourceLogs', 'scopeLogs', 'logRecords'], logRecordOf);
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-type Context = Pick<TelemetryRecord, 'resource' | 'scopeName'>;
-
 function* decode(
   bytes: Buffer,
   [resources, scopes, records]: readonly [string, string, string],
-  recordOf: (record: Fields, context: Context) => TelemetryRecord,
+  recordOf: (record: Fields, context: RecordContext) => TelemetryRecord,
 ): Generator<TelemetryRecord> {
   const { value, fieldErrors } = parseJsonObject(bytes, { field: resources, max: resourcesMax });
   // If a name is repeated, another reader may take the other value. Rounded numbers are usual: times in nanoseconds.
@@ -56,7 +55,7 @@ function* decode(
   }
 }
 
-function spanOf(span: Fields, context: Context): TelemetryRecord {
+function spanOf(span: Fields, context: RecordContext): TelemetryRecord {
   return {
     traceId: hexOf(span.traceId, traceIdLength),
     spanId: hexOf(span.spanId, spanIdLength),
@@ -70,7 +69,7 @@ function spanOf(span: Fields, context: Context): TelemetryRecord {
   };
 }
 
-function logRecordOf(record: Fields, context: Context): TelemetryRecord {
+function logRecordOf(record: Fields, context: RecordContext): TelemetryRecord {
   const timeMs = timeOf(record.timeUnixNano) || timeOf(record.observedTimeUnixNano);
   return {
     traceId: hexOf(record.traceId, traceIdLength),
@@ -125,10 +124,6 @@ function hexOf(id: unknown, length: number): string {
 
 function textOf(value: unknown, max: number): string {
   return typeof value === 'string' && value.length <= max ? value : '';
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
 function listOf(value: unknown): readonly Fields[] {

@@ -17,6 +17,7 @@ import {
   eventNameMax,
   idOf,
   millisecondsOf,
+  type RecordContext,
   spanIdLength,
   type TelemetryRecord,
   traceIdLength,
@@ -37,7 +38,6 @@ export function decodeLogs(bytes: Uint8Array): Iterable<TelemetryRecord> {
   return decode(bytes, logRecordOf);
 }
 
-type Context = Pick<TelemetryRecord, 'resource' | 'scopeName'>;
 /** Numbers of the fields; those of traces and of logs are the same. */
 const fields = {
   request: { resources: 1 },
@@ -47,7 +47,7 @@ const fields = {
 
 function* decode(
   bytes: Uint8Array,
-  recordOf: (record: Uint8Array, work: ReadingWork, context: Context) => TelemetryRecord,
+  recordOf: (record: Uint8Array, work: ReadingWork, context: RecordContext) => TelemetryRecord,
 ): Generator<TelemetryRecord> {
   const work = new ReadingWork();
   for (const ofResource of messages(bytes, work, fields.request.resources)) {
@@ -72,7 +72,7 @@ function* decode(
   }
 }
 
-function spanOf(bytes: Uint8Array, work: ReadingWork, context: Context): TelemetryRecord {
+function spanOf(bytes: Uint8Array, work: ReadingWork, context: RecordContext): TelemetryRecord {
   let traceId = '';
   let spanId = '';
   let parentSpanId = '';
@@ -100,7 +100,7 @@ function spanOf(bytes: Uint8Array, work: ReadingWork, context: Context): Telemet
   return { traceId, spanId, parentSpanId, startMs, endMs, isError, eventName: '', attributes, ...context };
 }
 
-function logRecordOf(bytes: Uint8Array, work: ReadingWork, context: Context): TelemetryRecord {
+function logRecordOf(bytes: Uint8Array, work: ReadingWork, context: RecordContext): TelemetryRecord {
   let traceId = '';
   let spanId = '';
   let timeMs = 0;

@@ -17,6 +17,9 @@ export interface TelemetryRecord {
   readonly resource: Attributes;
 }
 
+/** The part of a record that its resource and its scope give to all of their records. */
+export type RecordContext = Pick<TelemetryRecord, 'resource' | 'scopeName'>;
+
 export type Signal = 'traces' | 'logs' | 'metrics';
 
 const nanosPerMs = 1_000_000n;

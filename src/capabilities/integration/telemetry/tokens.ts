@@ -9,7 +9,7 @@ import type { CallTokens } from './model-call.ts';
 import type { TelemetryRecord } from './telemetry-record.ts';
 import { type Count, tokenNames } from './token-names.ts';
 
-type Counts = Readonly<Partial<Record<Count, number>>>;
+type StatedCounts = Readonly<Partial<Record<Count, number>>>;
 
 /** An object of usage, if there is one, has all that the provider reported; attributes may lack details. */
 export function tokensOf(span: Pick<TelemetryRecord, 'attributes' | 'scopeName'>): CallTokens {
@@ -27,7 +27,7 @@ export function tokensOf(span: Pick<TelemetryRecord, 'attributes' | 'scopeName'>
   return consistent(leavesCacheOut(span) ? withCache(inOutput) : inOutput);
 }
 
-function statedCounts(attributes: Attributes): Counts {
+function statedCounts(attributes: Attributes): StatedCounts {
   const counts: Partial<Record<Count, number>> = {};
   for (const [count, wanted] of Object.entries(tokenNames) as [Count, readonly string[]][]) {
     const value = countOf(wanted, attributes);
@@ -42,7 +42,7 @@ function statedCounts(attributes: Attributes): Counts {
  * In all conventions the details are parts of input and output: cached tokens, reasoning, audio. An emitter that leaves a detail out of
  * its whole is found by counts that contradict each other: a total that is larger by just this detail, or a whole that is smaller.
  */
-function consistent(counts: Counts): CallTokens {
+function consistent(counts: StatedCounts): CallTokens {
   const {
     cached = 0,
     cacheWrite = 0,
@@ -117,7 +117,7 @@ function leavesReasoningOut(attributes: Attributes): boolean {
   );
 }
 
-function withReasoning(counts: Counts): Counts {
+function withReasoning(counts: StatedCounts): StatedCounts {
   const { input = 0, output = 0, reasoning = 0, total = 0 } = counts;
   const missing = total - input - output;
   return missing > 0 && reasoning === 0
@@ -125,13 +125,13 @@ function withReasoning(counts: Counts): Counts {
     : counts;
 }
 
-function withCache(counts: Counts): Counts {
+function withCache(counts: StatedCounts): StatedCounts {
   const { input, cached = 0, cacheWrite = 0 } = counts;
   return input === undefined ? counts : { ...counts, input: input + cached + cacheWrite };
 }
 
-/** Counts that the AI SDK has no attributes for, by its provider packages. */
-function detailsIn(metadata: Fields): Counts {
+/** StatedCounts that the AI SDK has no attributes for, by its provider packages. */
+function detailsIn(metadata: Fields): StatedCounts {
   const openai = fieldsOf(metadata.openai);
   const anthropic = fieldsOf(metadata.anthropic);
   const bedrock = fieldsOf(fieldsOf(metadata.bedrock).usage);
@@ -153,7 +153,7 @@ function detailsIn(metadata: Fields): Counts {
 }
 
 /** Returns the first of the values that is a count, under its name. */
-function stated(name: Count, ...values: readonly unknown[]): Counts {
+function stated(name: Count, ...values: readonly unknown[]): StatedCounts {
   const value = values.find(isCount);
   return value === undefined ? {} : { [name]: value };
 }
@@ -166,7 +166,7 @@ function isCount(value: unknown): value is number {
  * Langfuse has the usage of OpenAI or Anthropic as it was reported, or else its own kinds of tokens, which do not include each other:
  * its `input` is without cached and audio tokens.
  */
-function usageDetails(details: Fields): CallUsage | Counts | undefined {
+function usageDetails(details: Fields): CallUsage | StatedCounts | undefined {
   const asReported =
     details.cache_read_input_tokens === undefined ? openAiUsage(details, undefined) : messagesUsage(details);
   if (asReported !== undefined) {

@@ -12,7 +12,7 @@ import type { ModelFilters, ModelResolution, ModelView, OnUnpriced } from './sch
 const pageSize = 50;
 
 /** Sort position. Model names are unique, so the pair is a total order. */
-type Position = readonly [value: string, model: string];
+type ListedPosition = readonly [value: string, model: string];
 
 /** Latency percentiles of the runs of a model. */
 export interface Latency {
@@ -35,7 +35,7 @@ export function modelPage(
   const capabilitiesOf = ({ model }: ListedPrice) => info.capabilities.get(model) ?? noCapabilities;
   const direction = sort.startsWith('-') ? -1 : 1;
   const byProvider = sort.endsWith('provider');
-  const positionOf = ({ provider, model }: ListedPrice): Position => [
+  const positionOf = ({ provider, model }: ListedPrice): ListedPosition => [
     byProvider ? (provider ?? '') : model,
     model,
   ];
@@ -106,7 +106,7 @@ export function viewResolution(
   };
 }
 
-function compare([value, model]: Position, [otherValue, otherModel]: Position): number {
+function compare([value, model]: ListedPosition, [otherValue, otherModel]: ListedPosition): number {
   return order(value, otherValue) || order(model, otherModel);
 }
 
@@ -114,11 +114,11 @@ function order(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-function encodeCursor(sort: string, position: Position): string {
+function encodeCursor(sort: string, position: ListedPosition): string {
   return Buffer.from(JSON.stringify([sort, ...position])).toString('base64url');
 }
 
-function decodeCursor(cursor: string, sort: string): Position {
+function decodeCursor(cursor: string, sort: string): ListedPosition {
   try {
     const [cursorSort, value, model] = JSON.parse(
       Buffer.from(cursor, 'base64url').toString('utf8'),

@@ -26,14 +26,14 @@ export const nameSteps = [
 export type NameStep = (typeof nameSteps)[number];
 
 /** A model, or several models of which the most expensive price applies. */
-export type Candidate = string | readonly string[];
+export type MeantModel = string | readonly string[];
 
 export interface NameCandidate {
   readonly step: NameStep;
   /** The name that was looked up: the requested one or a shortened form. */
   readonly name: string;
   /** The model or models that the name means; null if the step found none. */
-  readonly model: Candidate | null;
+  readonly model: MeantModel | null;
 }
 
 /** Maximum number of cached names, because names come from callers. */
@@ -43,9 +43,9 @@ export interface NameResolution {
   /** Returns the candidates. `at` is the place of the call, for names that do not contain it. */
   candidates(name: string, at?: CalledAt): NameCandidate[];
   /** Returns the candidates except the name itself, from a cache. */
-  otherModels(name: string): readonly Candidate[];
+  otherModels(name: string): readonly MeantModel[];
   /** Returns the candidates of a name at a host, from a cache; undefined if the provider is not a host. */
-  modelsAt(name: string, at: CalledAt): readonly Candidate[] | undefined;
+  modelsAt(name: string, at: CalledAt): readonly MeantModel[] | undefined;
 }
 
 /** Creates the resolution. `models` returns all models with a price. */
@@ -70,8 +70,8 @@ export function createNameResolution(
     }
     yield* aliases;
   });
-  const cachedOthers = new Map<string, readonly Candidate[]>();
-  const cachedAtHosts = new Map<string, readonly Candidate[]>();
+  const cachedOthers = new Map<string, readonly MeantModel[]>();
+  const cachedAtHosts = new Map<string, readonly MeantModel[]>();
 
   const patternModel = (name: string) =>
     patterns.find(({ pattern }) => matchesPattern(pattern, name))?.model ?? null;
@@ -170,7 +170,7 @@ function undatedForm(form: ShorterName): ShorterName[] {
   return name === undefined ? [] : [{ ...form, name }];
 }
 
-function modelsOf(candidates: readonly NameCandidate[], except: string | undefined): readonly Candidate[] {
+function modelsOf(candidates: readonly NameCandidate[], except: string | undefined): readonly MeantModel[] {
   const found = candidates.flatMap(({ model }) => {
     const one = typeof model === 'string' || model?.length !== 1 ? model : model[0];
     return one == null || one === except ? [] : [one];
@@ -179,10 +179,10 @@ function modelsOf(candidates: readonly NameCandidate[], except: string | undefin
 }
 
 function cached(
-  cache: Map<string, readonly Candidate[]>,
+  cache: Map<string, readonly MeantModel[]>,
   name: string,
-  find: () => readonly Candidate[],
-): readonly Candidate[] {
+  find: () => readonly MeantModel[],
+): readonly MeantModel[] {
   let models = cache.get(name);
   if (models === undefined) {
     models = find();

@@ -12,8 +12,8 @@ import { followsUpdates } from './models.ts';
 import { mostExpensive } from './most-expensive.ts';
 import { allModelNames } from './name-queries.ts';
 import {
-  type Candidate,
   createNameResolution,
+  type MeantModel,
   type NameResolution,
   type NameStep,
 } from './name-resolution.ts';
@@ -216,7 +216,7 @@ function resolvedPrice(
 function firstPrice(
   history: ModelPriceHistory,
   org: OrgPriceHistory,
-  candidates: readonly Candidate[],
+  candidates: readonly MeantModel[],
   atMs: number,
 ): ListedPrice | undefined {
   for (const candidate of candidates) {
@@ -231,7 +231,7 @@ function firstPrice(
 function candidatePrice(
   history: ModelPriceHistory,
   org: OrgPriceHistory,
-  candidate: Candidate,
+  candidate: MeantModel,
   atMs: number,
 ): ListedPrice | undefined {
   return typeof candidate === 'string'

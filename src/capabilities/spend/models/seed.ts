@@ -21,7 +21,7 @@ import {
 } from './queries.ts';
 import type { PriceRequest } from './rates.ts';
 
-interface PricedModel extends CatalogModel {
+interface SeedModel extends CatalogModel {
   readonly price: PriceRequest;
   /** Name of the price list, with its date. */
   readonly listed: string;
@@ -29,7 +29,7 @@ interface PricedModel extends CatalogModel {
 
 /** Inserts missing models. Several processes may start concurrently. Returns the number of inserted prices. */
 export async function seedModels(db: Database, now: Date, catalog: Catalog = readCatalog()): Promise<number> {
-  const models = catalog.models.flatMap((one): PricedModel[] => {
+  const models = catalog.models.flatMap((one): SeedModel[] => {
     const price = priceOf(one);
     return price === undefined ? [] : [{ ...one, price, listed: sourceOf(catalog, one) }];
   });
@@ -44,7 +44,7 @@ export async function seedModels(db: Database, now: Date, catalog: Catalog = rea
   });
 }
 
-async function insertMissingPrices(tx: Transaction, models: readonly PricedModel[]): Promise<number> {
+async function insertMissingPrices(tx: Transaction, models: readonly SeedModel[]): Promise<number> {
   const missing = await withoutPrice(tx, models);
   if (missing.length === 0) {
     return 0;
@@ -59,7 +59,7 @@ async function insertMissingPrices(tx: Transaction, models: readonly PricedModel
   return rows.length;
 }
 
-async function withoutPrice(tx: Transaction, models: readonly PricedModel[]): Promise<PricedModel[]> {
+async function withoutPrice(tx: Transaction, models: readonly SeedModel[]): Promise<SeedModel[]> {
   const there = await pricedModels(
     tx,
     models.map(({ model }) => model),
@@ -67,7 +67,7 @@ async function withoutPrice(tx: Transaction, models: readonly PricedModel[]): Pr
   return models.filter(({ model }) => !there.has(model));
 }
 
-function rowOf({ provider, model, price, listed: source }: PricedModel): ModelPriceRow {
+function rowOf({ provider, model, price, listed: source }: SeedModel): ModelPriceRow {
   return {
     id: idOf(model),
     model,
