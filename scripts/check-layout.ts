@@ -1,6 +1,6 @@
 /**
  * Checks the layout of capability folders, circular imports between folders, random values without a fixed seed in tests, long lines
- * of markup, and migrations.
+ * of markup, names of types that are declared twice, and migrations.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import { findLongLines } from './long-lines.ts';
 import { migrationProblems } from './migration-rules.ts';
 import { findRandomDraws } from './random-draws.ts';
 import { findLastRelease, releasedMigrations } from './release/last-release.ts';
+import { findRepeatedTypeNames } from './type-names.ts';
 
 const problems: string[] = [];
 const capabilitiesFolder = 'src/capabilities';
@@ -64,6 +65,15 @@ for (const file of readdirSync('src/console', { recursive: true, encoding: 'utf8
     problems.push(...findLongLines(readFileSync(path, 'utf8')).map((problem) => `${path}, ${problem}`));
   }
 }
+
+const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
+  (file) => file.endsWith('.ts') && !file.endsWith('.test.ts'),
+);
+problems.push(
+  ...findRepeatedTypeNames(
+    new Map(sources.map((file) => [join('src', file), readFileSync(join('src', file), 'utf8')])),
+  ),
+);
 
 try {
   const last = findLastRelease();
