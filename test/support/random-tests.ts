@@ -171,6 +171,13 @@ export const randomTests = {
     seeds: cheap,
     regressions: [],
   },
+  'kernel-pace': {
+    file: 'src/kernel/pace.test.ts',
+    projects: embedded,
+    seedsPerTurn: 50,
+    seeds: cheap,
+    regressions: [],
+  },
   'kernel-workload': {
     file: 'src/kernel/workload.test.ts',
     projects: embedded,
