@@ -29,6 +29,13 @@ export const gatewaySettings = {
     0,
     1_000_000,
   ),
+  gatewayHoldLeadMs: integer(
+    'SVC_GATEWAY_HOLD_LEAD_MS',
+    '2000',
+    'With `hold: paced`, the milliseconds by which the hold of a call is ahead of what its provider can have generated.',
+    100,
+    60_000,
+  ),
   gatewayAllowPrivateNetworks: flag(
     'SVC_GATEWAY_ALLOW_PRIVATE_NETWORKS',
     'Allow connections to providers at private and local addresses, and without TLS.',

@@ -52,6 +52,11 @@ export const gatewayErrorCatalog = {
     ['field'],
   ),
   max_cost_exceeded: entry(402, 'after_change', 'The call may cost more than `x-svc-max-cost-usd` allows.'),
+  hold_denied: entry(
+    402,
+    'after_change',
+    'With `hold: paced`: a limit did not allow to hold more for the call, before its response began. What it may have cost is charged.',
+  ),
   model_not_found: entry(404, 'after_change', 'No connection of the organization serves the model.', [
     'model',
   ]),

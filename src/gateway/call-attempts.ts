@@ -10,11 +10,20 @@ import type { AdmittedRequest } from './admitted-request.ts';
 import { toolChargesOf } from './call-tools.ts';
 import type { AttemptObserver, FailedAttempt } from './forward/attempts.ts';
 import { type IncreaseCallHold, outputCap } from './hold-coverage.ts';
+import type { PacedHold } from './pace/paced-hold.ts';
+import type { PacedHolds } from './pace/paced-holds.ts';
 import { attemptCost, inputBoundOf } from './plan-call.ts';
+
+export interface AttemptHolds {
+  readonly increaseHold: IncreaseCallHold;
+  readonly pacedHolds: Pick<PacedHolds, 'firstTokens'>;
+}
 
 export class CallAttempts implements AttemptObserver {
   readonly #given: AdmittedRequest;
   readonly #increaseHold: IncreaseCallHold;
+  readonly #pacedHolds: AttemptHolds['pacedHolds'];
+  readonly #paced: PacedHold | undefined;
   #usage: DiscardedUsage = { attempts: [], isEstimated: false };
   #toolNanos = 0n;
   readonly #charged: Connection[] = [];
@@ -24,9 +33,15 @@ export class CallAttempts implements AttemptObserver {
   connection: Connection | undefined;
   count = 0;
 
-  constructor(given: AdmittedRequest, increaseHold: IncreaseCallHold) {
+  constructor(
+    given: AdmittedRequest,
+    { increaseHold, pacedHolds }: AttemptHolds,
+    paced: PacedHold | undefined,
+  ) {
     this.#given = given;
     this.#increaseHold = increaseHold;
+    this.#pacedHolds = pacedHolds;
+    this.#paced = paced;
     this.#boundNanos = attemptCost(given.plan, outputCap(given.plan, given.admitted));
   }
 
@@ -48,6 +63,7 @@ export class CallAttempts implements AttemptObserver {
   begin(connection: Connection): void {
     this.connection = connection;
     this.count += 1;
+    this.#paced?.begin();
   }
 
   mayBeCharged({ connection, response, bytes }: FailedAttempt): boolean {
@@ -89,7 +105,7 @@ export class CallAttempts implements AttemptObserver {
     const bound = {
       ...noUsage,
       ...inputBoundOf(plan),
-      outputTokens: outputCap(plan, admitted) + plan.predictedTokens,
+      outputTokens: (this.#paced?.generatedTokens ?? outputCap(plan, admitted)) + plan.predictedTokens,
       serverTools: plan.service.charged.units ?? {},
     };
     this.#usage = { attempts: [...this.#usage.attempts, bound], isEstimated: true };
@@ -102,18 +118,21 @@ export class CallAttempts implements AttemptObserver {
    */
   async coverAnother(): Promise<boolean> {
     const { plan, admitted, caller } = this.#given;
-    const outputTokens = outputCap(plan, admitted);
-    const added = attemptCost(plan, outputTokens);
-    const boundNanos = this.#boundNanos + added;
+    const boundNanos = this.#boundNanos + attemptCost(plan, outputCap(plan, admitted));
     if (plan.maxCostNanos !== undefined && boundNanos > plan.maxCostNanos) {
       return false;
     }
+    const outputTokens =
+      this.#paced === undefined || plan.paced === undefined
+        ? outputCap(plan, admitted)
+        : this.#pacedHolds.firstTokens(plan.paced);
     const isCovered = await this.#increaseHold(caller.tenantId, admitted.decisionId, {
-      cost_usd: formatUsd(added),
+      cost_usd: formatUsd(attemptCost(plan, outputTokens)),
       tokens: plan.inputTokens + outputTokens,
     });
     if (isCovered) {
       this.#boundNanos = boundNanos;
+      this.#paced?.addAttempt(outputTokens);
     }
     return isCovered;
   }

@@ -18,12 +18,19 @@ export interface CallCharges {
   readonly toolNanos: bigint;
 }
 
-/** Returns the charges for an outcome. `heldTokens` is the output that a growing hold covers now. */
+/** The output that the hold of a call covers at its end, if its hold has followed the call. */
+export interface CoveredOutput {
+  readonly heldTokens?: number | undefined;
+  /** The most that the provider can have generated in the time of the call. */
+  readonly generatedTokens?: number | undefined;
+}
+
+/** Returns the charges for an outcome. */
 export function chargesOf(
   { plan, admitted }: AdmittedRequest,
   outcome: CallOutcome,
   earlier: CallAttempts,
-  heldTokens: number | undefined,
+  { heldTokens, generatedTokens }: CoveredOutput,
 ): CallCharges {
   const maxOutputTokens = outputCap(plan, admitted);
   let { toolNanos } = earlier;
@@ -33,6 +40,7 @@ export function chargesOf(
     serverTools: plan.service.searches,
     maxOutputTokens,
     heldOutputTokens: heldTokens ?? maxOutputTokens,
+    generatedOutputTokens: generatedTokens,
     unseenOutputTokens: plan.predictedTokens,
     chargedTools: (usage: CallUsage) => {
       const charges = toolChargesOf(plan.price, plan.tools, outcome, usage);

@@ -44,7 +44,7 @@ export function statusOf(
   { caller, request, operation, plan, admitted }: AdmittedRequest,
   { state, connection, attempts, heldTokens = admitted.maxOutputTokens, usage }: CallProgress,
 ): CallStatus {
-  const addedTokens = BigInt(heldTokens - admitted.maxOutputTokens);
+  const addedTokens = BigInt(Math.max(0, heldTokens - admitted.maxOutputTokens));
   return {
     orgId: caller.tenantId,
     decisionId: admitted.decisionId,

@@ -9,6 +9,7 @@ import type { ReceivedResponse } from './forward/attempts.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { coversOutput } from './hold-coverage.ts';
 import { scoreBoundOf } from './output-score.ts';
+import type { PacedHold } from './pace/paced-hold.ts';
 import { createRelayFilter } from './stream/relay-filter.ts';
 import { relayStream, type StreamEnd } from './stream/relay-stream.ts';
 import { endingOf, streamOutcome } from './stream/stream-outcome.ts';
@@ -21,6 +22,8 @@ const silenceMarginMs = 30_000;
 
 /** The call of the stream. It occupies a place while the stream is drained, and is settled at the end. */
 export interface RelayedCall {
+  /** Set if the hold follows the time of the call. */
+  readonly paced: PacedHold | undefined;
   settle(outcome: CallOutcome): Promise<unknown>;
   chargesOf(outcome: CallOutcome): CallCharges;
 }
@@ -35,12 +38,15 @@ export function streamCall(
 ) {
   const { operation, plan, admitted, caller } = given;
   const format = operation.format.response;
-  const bound = coversOutput(plan, admitted) ? bytesOf : scoreBoundOf(plan.model);
+  const isWhole = coversOutput(plan, admitted) && call.paced === undefined;
+  const bound = isWhole ? bytesOf : scoreBoundOf(plan.model);
   const usage = format.readStream(bound, plan.call.choices);
   const { timeouts } = connection;
-  const coverage = coverageOf({ orgId: caller.tenantId, plan, admitted }, usage);
+  const grown = coverageOf({ orgId: caller.tenantId, plan, admitted }, usage);
   const { choices, includesUsage } = plan.call;
-  const open = format.openStream({ choices, includesUsage, mayTruncate: coverage !== undefined });
+  const mayTruncate = grown !== undefined || call.paced !== undefined;
+  const open = format.openStream({ choices, includesUsage, mayTruncate });
+  const coverage = call.paced?.coverageOf(usage, () => open.isOutputEnded) ?? grown;
   metrics.streamOpened();
   const outcomeOf = (end: StreamEnd, isBehind: boolean) => {
     if (response.isEncoded || response.body.isUndecodable) {

@@ -9,6 +9,7 @@ import type { CallAttribution } from './attribution-headers.ts';
 import { inputPartsOf } from './body/input-parts.ts';
 import { GatewayError } from './errors/gateway-error.ts';
 import { growsWithOutput } from './hold-coverage.ts';
+import type { PacedHolds } from './pace/paced-holds.ts';
 import { endUserOf } from './parse-call.ts';
 import {
   attemptCost,
@@ -34,6 +35,7 @@ export interface RoutedCall {
 
 export interface ChooseDependencies extends CallPlanDependencies, AdmitDependencies {
   readonly outputs: OutputHistory;
+  readonly pacedHolds: Pick<PacedHolds, 'firstTokens'>;
   /** Returns the models of the routing policy that this call may use, best first. Throws if there are none. */
   rankModels(request: RoutedCall): Promise<readonly string[]>;
 }
@@ -65,7 +67,7 @@ export async function chooseAndAdmit(deps: ChooseDependencies, request: ChooseRe
   let plan: CallPlan | undefined;
   try {
     plan = await planCall(deps, request, call.model);
-    return await admitPlan(deps, attributedRequest, plan, plan.onLimit === 'fit');
+    return await admitPlan(deps, attributedRequest, plan, plan.onLimit === 'fit' || fitsWhole(request, plan));
   } catch (denial) {
     const onLimit = request.onLimit ?? settings.onLimit;
     if (onLimit !== 'fallback' || !isDeniedByLimit(denial)) {
@@ -84,21 +86,40 @@ async function admitPlan(
   const heldOutputTokens = outputToHold(deps, caller, plan);
   try {
     const admitted = await admitCall(deps, { plan, caller, now, attribution, heldOutputTokens, mayFit, key });
-    return { plan, admitted, attribution };
+    // A smaller hold than the call needs at once cannot follow it, so it is the maximum of the call.
+    const isFixed = plan.paced !== undefined && admitted.maxOutputTokens < heldOutputTokens;
+    return { plan: isFixed ? { ...plan, paced: undefined } : plan, admitted, attribution };
   } catch (error) {
     throw explained(error, plan.heldUnseen, plan.tools.rounds);
   }
 }
 
 /**
- * Returns the output to hold at first. It is the whole output, or the expected output plus the tokens that may be in flight when
- * the stream is ended.
+ * Returns true for a call that `hold: paced` cannot end early, because its client would get nothing. Its maximum is lowered to what
+ * all limits allow.
+ */
+function fitsWhole(request: ChooseRequest, plan: CallPlan): boolean {
+  return (
+    plan.settings.hold === 'paced' &&
+    !plan.call.isStream &&
+    plan.maxOutputTokens > 0 &&
+    plan.onLimit === 'refuse' &&
+    request.onLimit === undefined
+  );
+}
+
+/**
+ * Returns the output to hold at first. It is the whole output, what can be generated during the lead, or the expected output plus
+ * the tokens that may be in flight when the stream is ended.
  */
 export function outputToHold(
-  { outputs }: ChooseDependencies,
+  { outputs, pacedHolds }: ChooseDependencies,
   { tenantId, keyId }: Caller,
   plan: CallPlan,
 ): number {
+  if (plan.paced !== undefined) {
+    return pacedHolds.firstTokens(plan.paced);
+  }
   const expected = growsWithOutput(plan)
     ? outputs.expected({ orgId: tenantId, keyId, model: plan.model })
     : undefined;

@@ -8,6 +8,7 @@ import type { ProviderClient } from './forward/provider-client.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { HoldCoverage, IncreaseCallHold } from './hold-coverage.ts';
 import type { Deployments } from './learned/deployments.ts';
+import type { PacedHolds } from './pace/paced-holds.ts';
 import type { Settlements } from './settle/settlements.ts';
 import type { StoredResponses } from './stored-responses.ts';
 import type { Turns } from './turns.ts';
@@ -32,6 +33,7 @@ export interface GatewayContext {
   /** Runs work on large bodies in slices. */
   readonly work: SlicedWork;
   readonly increaseHold: IncreaseCallHold;
+  readonly pacedHolds: PacedHolds;
   readonly storedResponses: StoredResponses;
 }
 

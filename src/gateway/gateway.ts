@@ -35,6 +35,7 @@ import type { Deployments } from './learned/deployments.ts';
 import { type CountsStore, createLearnedCounts } from './learned/learned-counts.ts';
 import { forwardCall } from './metered-call.ts';
 import { listModels } from './models-list.ts';
+import { PacedHolds } from './pace/paced-holds.ts';
 import { dropContent, readCall, requireUtf8 } from './parse-call.ts';
 import { formatOf, operationOf, servedPaths } from './paths/index.ts';
 import type { GatewayOperation, MeteredOperation } from './paths/operation.ts';
@@ -45,7 +46,7 @@ import { Turns } from './turns.ts';
 import { createOutputHistory } from './usage/output-history.ts';
 
 export interface GatewayDependencies
-  extends Omit<ChooseDependencies, 'ratios' | 'outputs' | 'settlements' | 'abandoned'>,
+  extends Omit<ChooseDependencies, 'ratios' | 'outputs' | 'pacedHolds' | 'settlements' | 'abandoned'>,
     IdentifyRawDependencies {
   readonly increaseHold: IncreaseCallHold;
   /** Counts learned from earlier calls of all processes. */
@@ -57,6 +58,8 @@ export interface GatewayDependencies
   readonly directory: string;
   /** Time in which settlements are collected for one transaction. */
   readonly collectMs: number;
+  /** Time by which the hold of a paced call is ahead of it. */
+  readonly holdLeadMs: number;
   readonly lookup: LookupOptions;
   readonly limits: {
     readonly bodyBytesMax: number;
@@ -104,6 +107,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
   const storedResponses = createStoredResponses(deps.runs.db, settlements);
   const metrics = createGatewayMetrics();
   const outputs = createOutputHistory(learned);
+  const pacedHolds = new PacedHolds({ leadMs: deps.holdLeadMs, nowMs: () => performance.now() });
   const context: GatewayContext = {
     client: createProviderClient(deps.lookup),
     connections: deps.connections,
@@ -118,12 +122,13 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     responseBytesMax: limits.bodyBytesMax,
     coverage: createHoldCoverage(deps.increaseHold),
     increaseHold: deps.increaseHold,
+    pacedHolds,
     storedResponses,
     turns: new Turns(callsPerTurn),
     work: new SlicedWork(),
   };
   const abandoned = createAbandonedHolds(deps.runs, deps.clock);
-  const choosing = { ...deps, ratios, outputs, settlements, abandoned };
+  const choosing = { ...deps, ratios, outputs, pacedHolds, settlements, abandoned };
   const admittingOnce = { ledger: deps.runs.ledger, settlements, failOpen: deps.failOpen };
 
   async function cut(): Promise<void> {

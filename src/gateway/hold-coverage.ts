@@ -104,7 +104,8 @@ export function coversOutput(plan: CallPlan, { runId, maxOutputTokens }: Admitte
 
 /** Returns the output maximum of the request: the held maximum, or the planned one if the hold grows. */
 export function outputCap(plan: CallPlan, admitted: AdmittedCall): number {
-  return growsWithOutput(plan) ? plan.maxOutputTokens : admitted.maxOutputTokens;
+  const grows = growsWithOutput(plan) || plan.paced !== undefined;
+  return grows ? plan.maxOutputTokens : admitted.maxOutputTokens;
 }
 
 /**

@@ -3,6 +3,8 @@ import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import { kindOf } from '../capabilities/integration/connections/index.ts';
 import { isResponseId } from '../capabilities/spend/runs/index.ts';
+import { formatUsd } from '../kernel/money.ts';
+import { worstCaseOutputCost } from '../kernel/prices.ts';
 import type { CallOutcome } from '../kernel/providers/call-end.ts';
 import { parsed, receivedOf } from '../kernel/providers/received-text.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
@@ -13,7 +15,7 @@ import { callHeaders } from './call-headers.ts';
 import { type CallCharges, chargesOf, settlementOf } from './call-settlement.ts';
 import { type CallState, type CallStatus, statusOf } from './call-status.ts';
 import { type CallStream, type RelayedCall, streamCall } from './call-stream.ts';
-import { keyRejected, stoppingError, unreachableError } from './errors/call-errors.ts';
+import { holdDenied, keyRejected, stoppingError, unreachableError } from './errors/call-errors.ts';
 import { GatewayError } from './errors/gateway-error.ts';
 import { attemptCall, type ReceivedResponse } from './forward/attempts.ts';
 import { Cancellation } from './forward/cancellation.ts';
@@ -22,6 +24,7 @@ import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
 import { outputCap } from './hold-coverage.ts';
 import { learnDeployment } from './learned/learn-deployment.ts';
+import type { PacedHold } from './pace/paced-hold.ts';
 import { dropBytes } from './parse-call.ts';
 import { providerPath } from './paths/operation.ts';
 import type { SettledCall } from './settle/settlements.ts';
@@ -46,6 +49,9 @@ class CallInProgress implements OngoingCall, RelayedCall {
   readonly #context: GatewayContext;
   readonly #given: AdmittedRequest;
   readonly #attempts: CallAttempts;
+  readonly paced: PacedHold | undefined;
+  /** The most that can have been generated, fixed at the end of the call. */
+  #generatedTokens: number | undefined;
   readonly #left = new Cancellation();
   /** Cancels the request to the provider. */
   readonly #cut = new Cancellation();
@@ -61,11 +67,13 @@ class CallInProgress implements OngoingCall, RelayedCall {
   #settled: Promise<SettledCall> | undefined;
   #stream: CallStream | undefined;
   #isStopping = false;
+  #isDenied = false;
 
   constructor(context: GatewayContext, given: AdmittedRequest) {
     this.#context = context;
     this.#given = given;
-    this.#attempts = new CallAttempts(given, context.increaseHold);
+    this.paced = this.#pacedHold();
+    this.#attempts = new CallAttempts(given, context, this.paced);
     const { socket } = given.request;
     socket.once('close', this.#onClose);
     // Most clients that close their sending side have left. With `drain`, this is only noticed at the next write, which loses
@@ -101,9 +109,43 @@ class CallInProgress implements OngoingCall, RelayedCall {
       state: this.#state(),
       connection: this.#attempts.connection,
       attempts: this.#attempts.count,
-      heldTokens: this.#stream?.heldTokens?.(),
+      heldTokens: this.#heldTokens,
       usage: this.#stream?.usage,
     });
+  }
+
+  get #heldTokens(): number | undefined {
+    return this.paced?.heldTokens ?? this.#stream?.heldTokens?.();
+  }
+
+  /** Returns the hold if it follows the time of the call. Calls that were allowed without the ledger have none. */
+  #pacedHold(): PacedHold | undefined {
+    const { plan, admitted, caller } = this.#given;
+    if (plan.paced === undefined || admitted.runId === null) {
+      return undefined;
+    }
+    const { increaseHold, pacedHolds } = this.#context;
+    return pacedHolds.add({
+      output: plan.paced,
+      heldTokens: admitted.maxOutputTokens,
+      increase: (tokens) =>
+        increaseHold(caller.tenantId, admitted.decisionId, {
+          cost_usd: formatUsd(worstCaseOutputCost(plan.service.rates, BigInt(tokens))),
+          tokens,
+        }),
+      onDenied: () => this.#endDenied(),
+    });
+  }
+
+  /** Ends the call because no limit allows to hold more for it. A response that has not begun becomes an error. */
+  #endDenied(): void {
+    if (this.#stream !== undefined) {
+      this.#stream.relay.truncate();
+      return;
+    }
+    this.#isDenied = true;
+    this.#left.cancel();
+    this.#cut.cancel();
   }
 
   #state(): CallState {
@@ -144,7 +186,7 @@ class CallInProgress implements OngoingCall, RelayedCall {
     this.#given.memory.release();
     if (result.kind === 'unreachable') {
       await this.settle({ ...nothingReceived, status: this.#hasLeft ? 'cancelled' : 'failed' });
-      throw this.#isStopping ? stoppingError() : unreachableError(result);
+      throw this.#isStopping ? stoppingError() : this.#isDenied ? holdDenied() : unreachableError(result);
     }
     if (!isEventStream(result.response) || result.response.status >= 300) {
       return this.#plain(result);
@@ -153,9 +195,9 @@ class CallInProgress implements OngoingCall, RelayedCall {
     return this.#stream.reply;
   }
 
-  /** True if the client has left, not the process stopped. */
+  /** True if the client has left, and the gateway has not ended the call. */
   get #hasLeft(): boolean {
-    return this.#left.isCancelled && !this.#isStopping;
+    return this.#left.isCancelled && !this.#isStopping && !this.#isDenied;
   }
 
   /** Settles the call once. Later calls return the same settlement. */
@@ -165,14 +207,21 @@ class CallInProgress implements OngoingCall, RelayedCall {
   }
 
   chargesOf(outcome: CallOutcome): CallCharges {
-    return chargesOf(this.#given, outcome, this.#attempts, this.#stream?.heldTokens?.());
+    this.#generatedTokens ??= this.paced?.generatedTokens;
+    return chargesOf(this.#given, outcome, this.#attempts, {
+      heldTokens: this.#heldTokens,
+      generatedTokens: this.#generatedTokens,
+    });
   }
 
   async #settleNow(outcome: CallOutcome): Promise<SettledCall> {
     const { plan, operation, admitted, caller, request, release } = this.#given;
-    const { settlements, storedResponses, ratios, outputs, inProgress } = this.#context;
+    const { settlements, storedResponses, ratios, outputs, inProgress, pacedHolds } = this.#context;
     try {
       const charges = this.chargesOf(outcome);
+      if (this.paced !== undefined) {
+        pacedHolds.remove(this.paced);
+      }
       if (outcome.isFinal && outcome.usage !== undefined) {
         const subject = { orgId: caller.tenantId, keyId: caller.keyId, model: plan.model };
         outputs.learn(subject, outcome.usage.outputTokens);
@@ -229,7 +278,9 @@ class CallInProgress implements OngoingCall, RelayedCall {
     if (!isWhole) {
       throw this.#isStopping
         ? stoppingError()
-        : new GatewayError(502, 'response_interrupted', 'The response of the provider broke off.');
+        : this.#isDenied
+          ? holdDenied()
+          : new GatewayError(502, 'response_interrupted', 'The response of the provider broke off.');
     }
     if (status === 401) {
       // Replaced, because the provider's message contains a part of the key.

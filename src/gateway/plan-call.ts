@@ -12,6 +12,7 @@ import {
 import type { ModelCapabilitiesCache } from '../capabilities/spend/models/index.ts';
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
 import type { CalledAt } from '../kernel/model-hosts.ts';
+import type { PacedOutput } from '../kernel/pace.ts';
 import { affordableOutputTokens, worstCaseCost } from '../kernel/prices.ts';
 import type { InputBound } from '../kernel/providers/call-end.ts';
 import type { InputParts } from '../kernel/providers/estimate-input.ts';
@@ -24,6 +25,7 @@ import { type CallPriceDependencies, findCallPrice, type PricedModel, placeOf } 
 import { type CallService, callServiceOf } from './call-service.ts';
 import { type CallTools, planTools, toolsOf, withoutTools } from './call-tools.ts';
 import { GatewayError } from './errors/gateway-error.ts';
+import { paceOf } from './pace/rate-bounds.ts';
 import type { ParsedCall } from './parse-call.ts';
 import type { MeteredOperation } from './paths/operation.ts';
 import { planInput } from './plan-input.ts';
@@ -72,6 +74,8 @@ export interface CallPlan {
   /** True if the response shows every output token. It may still name another model, which hides some. */
   readonly showsOutput: boolean;
   readonly settings: GatewaySettings;
+  /** Set if the hold follows the duration of the call (`hold: paced`). */
+  readonly paced: PacedOutput | undefined;
   readonly onLimit: OnLimit;
 }
 
@@ -202,6 +206,10 @@ export async function planCall(
       canReason: known?.capabilities?.includes('reasoning'),
     }),
     settings,
+    paced:
+      settings.hold === 'paced' && call.isStream && maxOutputTokens > 0
+        ? { pace: paceOf(candidates, model), maxOutputTokens, answers: call.choices }
+        : undefined,
     onLimit,
   };
 }

@@ -76,6 +76,7 @@ export function createAppGateway(deps: AppDependencies, components: Components):
     learned: countsStore(db),
     directory: join(config.dataDir, 'gateway'),
     collectMs: config.databaseUrl === undefined ? collectMs.alone : collectMs.shared,
+    holdLeadMs: config.gatewayHoldLeadMs,
     lookup: { allowPrivateNetworks: config.gatewayAllowPrivateNetworks },
     limits: {
       bodyBytesMax: config.gatewayBodyLimitBytes,

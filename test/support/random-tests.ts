@@ -54,6 +54,14 @@ export const randomTests = {
     seeds: cheap,
     regressions: [{ seed: 1_115_636_447 }, { seed: 246_666_119 }],
   },
+  'gateway-pace': {
+    file: 'src/gateway/pace/paced-holds.test.ts',
+    projects: embedded,
+    only: 'calls of all lengths',
+    seedsPerTurn: 5,
+    seeds: cheap,
+    regressions: [],
+  },
   'gateway-calls': {
     file: 'src/gateway/parallel-streams.test.ts',
     projects: both,

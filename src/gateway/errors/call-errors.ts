@@ -20,6 +20,15 @@ export function unreachableError({
     : new GatewayError(502, 'provider_unreachable', 'The provider could not be reached.', { attempts });
 }
 
+/** The error of a call whose hold could not follow it before its response began. */
+export function holdDenied(): GatewayError {
+  return new GatewayError(
+    402,
+    'hold_denied',
+    'The call was ended, because no limit allows to hold more for it.',
+  );
+}
+
 export function keyRejected({ name }: Connection): GatewayError {
   return new GatewayError(
     502,

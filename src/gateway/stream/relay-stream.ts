@@ -42,6 +42,8 @@ export interface Relay {
   readonly body: Readable;
   /** Ends the stream when the process stops. Resolves once the call is settled. */
   cut(): Promise<void>;
+  /** Ends the stream as if the maximum output had been reached, because no more can be held. */
+  truncate(): void;
   /** Treats a client that has closed its sending side as one that has left. */
   leave(): void;
 }
@@ -202,6 +204,11 @@ export function relayStream(options: RelayOptions): Relay {
   return {
     body,
     cut: async () => end(hasClient ? 'cut' : 'left'),
+    truncate() {
+      if (!isTruncating) {
+        void truncate();
+      }
+    },
     leave: () => void body.destroy(new Error('the client has left')),
   };
 }

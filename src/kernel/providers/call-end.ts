@@ -54,6 +54,8 @@ export interface CallBounds extends Partial<Omit<InputBound, 'inputTokens'>> {
   readonly maxOutputTokens: number;
   /** The output that the hold covers, if that is less than the maximum. */
   readonly heldOutputTokens?: number;
+  /** The most that can have been generated in the time of the call, if that is known. */
+  readonly generatedOutputTokens?: number | undefined;
   /** Output that no response shows: predicted text that the answer does not contain. */
   readonly unseenOutputTokens?: number;
 }
@@ -139,7 +141,10 @@ function ownUsage(
     return { usage: usage ?? noUsage, isEstimated: false };
   }
   const { inputTokens, cacheWriteTokens = 0, cacheWrite1hTokens = 0, inputGrows = false } = bounds;
-  const shown = Math.max(outputOf(outputBound, bounds), Math.ceil(receivedBytes / bytesPerTokenMax));
+  const shown = Math.max(
+    outputOf(outputBound, receivedBytes, bounds),
+    Math.ceil(receivedBytes / bytesPerTokenMax),
+  );
   const received = shown + (bounds.unseenOutputTokens ?? 0);
   // Some providers report no input before the end of a stream.
   const reported =
@@ -161,12 +166,16 @@ function ownUsage(
 
 /**
  * Returns the bound of the output, including tokens in flight. While the hold covers the received output, tokens in flight are
- * charged up to the hold at most. Received output is always charged in full.
+ * charged up to the hold at most. The time of the call bounds the output that was not seen. Received output is always charged in full.
  */
 function outputOf(
   outputBound: number,
-  { maxOutputTokens, heldOutputTokens = maxOutputTokens }: CallBounds,
+  received: number,
+  { maxOutputTokens, heldOutputTokens = maxOutputTokens, generatedOutputTokens: generated }: CallBounds,
 ): number {
   const bound = Math.min(maxOutputTokens, outputBound + inFlightTokens);
+  if (generated !== undefined) {
+    return Math.min(bound, Math.max(generated, Math.ceil(received)));
+  }
   return outputBound <= heldOutputTokens ? Math.min(bound, heldOutputTokens) : bound;
 }

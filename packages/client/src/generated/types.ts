@@ -1856,7 +1856,7 @@ export interface GatewayCallList {
   readonly processes: number;
 }
 
-export type GatewayHold = 'worst_case' | 'expected';
+export type GatewayHold = 'worst_case' | 'expected' | 'paced';
 
 export type GatewayOnAbort = 'drain' | 'close';
 

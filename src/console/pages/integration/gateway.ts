@@ -34,6 +34,7 @@ const unknownTokenizerLabels = {
 const holdLabels = {
   worst_case: 'Highest possible cost',
   expected: 'Expected cost, increased while it streams',
+  paced: 'Cost by its duration, increased while it runs',
 };
 const onLimitLabels = {
   refuse: 'Deny the call',

@@ -46,7 +46,11 @@ export function createOpenChat({
     rest: () => (isDone ? '' : done),
     truncated(usage) {
       const withNull = includesUsage ? { usage: null } : {};
-      const ends = [...open].map((index) =>
+      // Choices of which the provider had sent nothing end too.
+      const unended = Array.from({ length: choices }, (_, index) => index).filter(
+        (index) => !ended.has(index),
+      );
+      const ends = [...new Set([...open, ...unended])].map((index) =>
         chunk({ choices: [{ index, delta: {}, finish_reason: 'length' }], ...withNull }),
       );
       return ends.join('') + (includesUsage ? chunk({ choices: [], usage: usageFields(usage) }) : '') + done;

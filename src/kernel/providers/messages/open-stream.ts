@@ -4,10 +4,12 @@ import { namedEvent } from '../write-event.ts';
 
 export function createOpenMessage(): OpenStream {
   const openBlocks = new Set<unknown>();
+  let isStarted = false;
   let isOutputEnded = false;
   let isStopped = false;
   return {
     read(event) {
+      isStarted ||= event.type === 'message_start';
       switch (event.type) {
         case 'content_block_start':
           openBlocks.add(event.index);
@@ -27,10 +29,12 @@ export function createOpenMessage(): OpenStream {
       return isOutputEnded;
     },
     rest: () => (isStopped ? '' : namedEvent('message_stop', {})),
-    truncated({ outputTokens }) {
+    truncated({ inputTokens, outputTokens }) {
+      const start = isStarted ? '' : emptyMessage(inputTokens);
       const stops = [...openBlocks].map((index) => namedEvent('content_block_stop', { index }));
       const delta = { stop_reason: 'max_tokens', stop_sequence: null };
       return (
+        start +
         stops.join('') +
         namedEvent('message_delta', { delta, usage: { output_tokens: outputTokens } }) +
         namedEvent('message_stop', {})
@@ -38,4 +42,20 @@ export function createOpenMessage(): OpenStream {
     },
     failed: (message) => namedEvent('error', { error: { type: 'api_error', message } }),
   };
+}
+
+/** Returns the start of a message of which the provider had sent nothing. */
+function emptyMessage(inputTokens: number): string {
+  return namedEvent('message_start', {
+    message: {
+      id: 'msg_truncated',
+      type: 'message',
+      role: 'assistant',
+      model: '',
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: { input_tokens: inputTokens, output_tokens: 0 },
+    },
+  });
 }

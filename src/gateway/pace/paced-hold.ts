@@ -1,0 +1,148 @@
+/**
+ * The hold of a paced call: it covers what the provider can have generated since the request was sent, plus a lead. Hidden output is
+ * covered too, because it takes time like any other.
+ */
+import { type PacedOutput, tokensWithin } from '../../kernel/pace.ts';
+import type { StreamUsage } from '../../kernel/providers/stream-usage.ts';
+import type { StreamCoverage } from '../hold-coverage.ts';
+
+export interface PacedHoldOptions {
+  readonly output: PacedOutput;
+  /** Output that the hold covers from its admission on. */
+  readonly heldTokens: number;
+  /** Increases the hold by this many output tokens. Resolves to false if a limit denies that. */
+  increase(tokens: number): Promise<boolean>;
+  /** Called once if the hold cannot cover the call any longer. */
+  onDenied(): void;
+  /** Returns the monotonic time. */
+  nowMs(): number;
+  /** Returns the time that the hold must be ahead. */
+  leadMs(): number;
+}
+
+/** The hold is increased when it covers less than this part of the lead, and the call ends when it covers less than the smaller one. */
+const increaseBelow = 0.5;
+const endBelow = 0.375;
+
+export class PacedHold {
+  readonly #options: PacedHoldOptions;
+  /** Output of the attempt in progress that the hold covers. */
+  #held: number;
+  /** Output that the hold covers for the next attempt, if the last one may be charged. */
+  #heldForNext: number | undefined;
+  /** Time at which the attempt was sent; undefined before the first one. */
+  #sentMs: number | undefined;
+  #increasing: Promise<boolean> | undefined;
+  #isOver = false;
+  #isOutputEnded: () => boolean = () => false;
+
+  constructor(options: PacedHoldOptions) {
+    this.#options = options;
+    this.#held = options.heldTokens;
+  }
+
+  get heldTokens(): number {
+    return this.#held;
+  }
+
+  /** Starts the time of an attempt. Time before it does not count, because nothing was generated. */
+  begin(): void {
+    this.#held = this.#heldForNext ?? this.#held;
+    this.#heldForNext = undefined;
+    this.#sentMs = this.#options.nowMs();
+  }
+
+  /** Notes that the hold was increased for another attempt in addition to the last one. */
+  addAttempt(tokens: number): void {
+    this.#heldForNext = tokens;
+  }
+
+  /** Ends the increases, because the call is settled. */
+  end(): void {
+    this.#isOver = true;
+  }
+
+  /**
+   * Returns the most that the attempt can have generated when its connection is closed now. The provider may go on for a moment,
+   * which the hold covers. After a late step the hold may be smaller than what was generated: that is charged in full.
+   */
+  get generatedTokens(): number {
+    return Math.max(this.#within(0), Math.min(this.#held, this.#within(this.#options.leadMs())));
+  }
+
+  /** Increases the hold if it is not far enough ahead of the time. Called at each step of the clock. */
+  step(): void {
+    const leadMs = this.#options.leadMs();
+    if (!this.#isDone && this.#increasing === undefined && !this.#covers(leadMs * increaseBelow)) {
+      void this.#increaseBy(this.#increaseAhead(leadMs));
+    }
+  }
+
+  /** Returns the coverage of a stream, which also notices output that arrives faster than the pace allows. */
+  coverageOf(usage: StreamUsage, isOutputEnded: () => boolean): StreamCoverage {
+    this.#isOutputEnded = isOutputEnded;
+    return {
+      cover: () => (usage.outputBound <= this.#held || this.#isDone ? undefined : this.#coverReceived(usage)),
+      heldTokens: () => this.#held,
+    };
+  }
+
+  get #isDone(): boolean {
+    return this.#isOver || this.#held >= this.#options.output.maxOutputTokens || this.#isOutputEnded();
+  }
+
+  /** Returns the output that can exist this long after now. */
+  #within(aheadMs: number): number {
+    const { output, nowMs } = this.#options;
+    return this.#sentMs === undefined ? 0 : tokensWithin(output, nowMs() - this.#sentMs + aheadMs);
+  }
+
+  #covers(aheadMs: number): boolean {
+    return this.#within(aheadMs) <= this.#held;
+  }
+
+  /** Increases the hold by the whole lead. A denied increase is repeated by later steps for as long as the hold suffices. */
+  async #increaseAhead(leadMs: number): Promise<boolean> {
+    if (await this.#increaseTo(this.#within(leadMs))) {
+      return true;
+    }
+    if (this.#isDone || this.#covers(leadMs * endBelow)) {
+      return false;
+    }
+    const isIncreased = await this.#increaseTo(this.#within(leadMs * increaseBelow));
+    if (!isIncreased && !this.#isDone) {
+      this.#isOver = true;
+      this.#options.onDenied();
+    }
+    return isIncreased;
+  }
+
+  async #coverReceived(usage: StreamUsage): Promise<boolean> {
+    while (this.#increasing !== undefined) {
+      await this.#increasing;
+    }
+    const received = Math.min(this.#options.output.maxOutputTokens, Math.ceil(usage.outputBound));
+    const ahead = this.#within(this.#options.leadMs());
+    return received <= this.#held || this.#increaseBy(this.#increaseTo(Math.max(received, ahead)));
+  }
+
+  /** Keeps an increase in progress, so that there is one at a time. */
+  async #increaseBy(increase: Promise<boolean>): Promise<boolean> {
+    this.#increasing = increase;
+    try {
+      return await increase;
+    } finally {
+      this.#increasing = undefined;
+    }
+  }
+
+  async #increaseTo(tokens: number): Promise<boolean> {
+    const more = tokens - this.#held;
+    if (more <= 0) {
+      return true;
+    }
+    const isIncreased = await this.#options.increase(more);
+    this.#held += isIncreased ? more : 0;
+    return isIncreased;
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * The holds of all paced calls in progress. One timer increases them, so that the increases of an org share a transaction of the
+ * ledger. The lead grows by the time that steps are late, because a provider goes on while this process does not.
+ */
+import { type PacedOutput, tokensWithin } from '../../kernel/pace.ts';
+import { PacedHold, type PacedHoldOptions } from './paced-hold.ts';
+
+export interface PacedHoldsOptions {
+  /** Time by which holds are ahead of their calls. */
+  readonly leadMs: number;
+  /** Returns the monotonic time. */
+  nowMs(): number;
+}
+
+/** Number of steps in the time of the lead. */
+const stepsPerLead = 8;
+/** Part of the greatest lateness that is left after each step. */
+const latenessKept = 0.98;
+const latenessMaxMs = 30_000;
+
+export class PacedHolds {
+  readonly #options: PacedHoldsOptions;
+  readonly #running = new Set<PacedHold>();
+  readonly #stepMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #dueMs = 0;
+  #lateMs = 0;
+
+  constructor(options: PacedHoldsOptions) {
+    this.#options = options;
+    this.#stepMs = Math.max(1, Math.floor(options.leadMs / stepsPerLead));
+  }
+
+  /** Time by which a hold must be ahead now. */
+  get leadMs(): number {
+    return this.#options.leadMs + this.#lateMs;
+  }
+
+  /** Returns the output to hold before a call is sent. */
+  firstTokens(output: PacedOutput): number {
+    return tokensWithin(output, this.leadMs);
+  }
+
+  add(call: Omit<PacedHoldOptions, 'nowMs' | 'leadMs'>): PacedHold {
+    const hold = new PacedHold({
+      ...call,
+      nowMs: this.#options.nowMs,
+      leadMs: () => this.leadMs,
+      increase: (tokens) => this.#timed(call.increase(tokens)),
+    });
+    this.#running.add(hold);
+    if (this.#timer === undefined) {
+      this.#dueMs = this.#options.nowMs() + this.#stepMs;
+      this.#timer = setInterval(() => this.step(), this.#stepMs).unref();
+    }
+    return hold;
+  }
+
+  remove(hold: PacedHold): void {
+    hold.end();
+    this.#running.delete(hold);
+    if (this.#running.size === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+  }
+
+  /** Increases all holds that need it, in the same turn of the event loop. */
+  step(): void {
+    const nowMs = this.#options.nowMs();
+    this.#lateMs *= latenessKept;
+    this.#noteLateness(nowMs - this.#dueMs);
+    this.#dueMs = nowMs + this.#stepMs;
+    for (const hold of this.#running) {
+      hold.step();
+    }
+  }
+
+  async #timed(increase: Promise<boolean>): Promise<boolean> {
+    const startedMs = this.#options.nowMs();
+    const isIncreased = await increase;
+    this.#noteLateness(this.#options.nowMs() - startedMs - this.#stepMs);
+    return isIncreased;
+  }
+
+  #noteLateness(ms: number): void {
+    this.#lateMs = Math.min(latenessMaxMs, Math.max(this.#lateMs, ms));
+  }
+}

@@ -1,0 +1,172 @@
+/** `hold: paced`: calls of a provider that bills all that it has generated, shown or not, also what nobody receives any more. */
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { eventually } from '../../test/support/eventually.ts';
+import { connectionTo, type GatewayWorld, useGatewayWorld } from '../../test/support/gateway-world.ts';
+
+const gateway = useGatewayWorld({ SVC_GATEWAY_HOLD_LEAD_MS: '1000' });
+let usual: Pick<GatewayWorld, 'settings' | 'connections'>;
+let server: Server;
+/** Hidden tokens per second, and the number of all. */
+let perSecond = 300;
+let hiddenTokens = 0;
+let hasHead = true;
+let isFailing = false;
+const bill: { readonly output: () => number }[] = [];
+
+const eventStream = { 'content-type': 'text/event-stream' };
+const event = (data: object) =>
+  `event: ${(data as { type?: string }).type}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** Generates at its rate until the connection is closed. */
+function generate(
+  body: { readonly stream?: boolean; readonly max_tokens: number },
+  response: ServerResponse,
+): void {
+  const startedMs = performance.now();
+  const most = Math.min(hiddenTokens, body.max_tokens);
+  let endedMs: number | undefined;
+  const output = () =>
+    Math.min(most, Math.ceil((((endedMs ?? performance.now()) - startedMs) * perSecond) / 1_000));
+  bill.push({ output });
+  const timer = setTimeout(finish, (most / perSecond) * 1_000);
+  response.once('close', () => {
+    endedMs ??= performance.now();
+    clearTimeout(timer);
+  });
+  const usage = { input_tokens: 6, output_tokens: most };
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-test', content: [] };
+  const isStream = body.stream === true;
+  if (isStream && hasHead) {
+    response.writeHead(200, eventStream);
+    response.write(
+      event({ type: 'message_start', message: { ...message, usage: { ...usage, output_tokens: 1 } } }),
+    );
+    response.write(
+      event({ type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } }),
+    );
+  }
+  function finish(): void {
+    if (isFailing) {
+      response.destroy();
+    } else if (isStream) {
+      response.write(event({ type: 'content_block_stop', index: 0 }));
+      response.write(event({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage }));
+      response.end(event({ type: 'message_stop' }));
+    } else {
+      response.setHeader('content-type', 'application/json').end(JSON.stringify({ ...message, usage }));
+    }
+  }
+}
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.once('end', () => generate(JSON.parse(Buffer.concat(parts).toString()), response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  gateway.connections = [connectionTo(`http://127.0.0.1:${port}`, 'anthropic')];
+  gateway.settings = { ...gateway.settings, hold: 'paced' };
+  usual = { settings: gateway.settings, connections: gateway.connections };
+});
+afterAll(() => server.close());
+beforeEach(async () => {
+  Object.assign(gateway, usual);
+  [perSecond, hiddenTokens, hasHead, isFailing] = [300, 300, true, false];
+  bill.length = 0;
+  gateway.world.clock.advanceSeconds(1);
+  await gateway.cap('1000');
+});
+afterEach(async () => {
+  await eventually(async () => expect(await gateway.holds()).toBe(0));
+});
+
+/** A call for which the worst case costs $1.28. */
+function call(more: object = {}, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${gateway.url}/anthropic/v1/messages`, {
+    method: 'POST',
+    headers: { 'x-api-key': gateway.key, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({
+      model: 'claude-test',
+      max_tokens: 128_000,
+      stream: true,
+      thinking: { type: 'enabled', budget_tokens: 100_000 },
+      messages: [{ role: 'user', content: 'Say hello to the world' }],
+      ...more,
+    }),
+  });
+}
+
+async function lastRun() {
+  const [run] = await gateway.runs();
+  return run;
+}
+
+test('a stream that hides its output holds what can have been generated, and is charged exactly', async () => {
+  await gateway.cap('0.1');
+  const response = await call();
+  expect(response.status).toBe(200);
+  // The lead of a second at 1,500 tokens per second, and the input.
+  expect(Number(response.headers.get('x-svc-held-usd'))).toBeLessThan(0.016);
+  expect(await response.text()).toContain('end_turn');
+  expect(await lastRun()).toMatchObject({ output_tokens: 300, status: 'succeeded', marks: [] });
+});
+
+test('the hold follows a long call, and a stream whose hold cannot grow ends as at its maximum', async () => {
+  hiddenTokens = 100_000;
+  await gateway.capAbove(0.035);
+  const capNanos = (await gateway.spentNanos()) + 35_000_000n;
+  const text = await (await call()).text();
+  expect(text).toMatch(/content_block_stop.*"stop_reason":"max_tokens".*message_stop/s);
+  const run = await lastRun();
+  expect([...(run?.marks ?? [])].sort()).toEqual(['truncated', 'usage_estimated']);
+  expect(run?.output_tokens).toBeGreaterThan(2_000);
+  expect(run?.output_tokens).toBeGreaterThanOrEqual(bill[0]?.output() ?? Number.POSITIVE_INFINITY);
+  expect(await gateway.spentNanos()).toBeLessThanOrEqual(capNanos);
+});
+
+test('a call whose response has not begun ends with 402, and is charged by its time', async () => {
+  [hiddenTokens, hasHead] = [100_000, false];
+  await gateway.capAbove(0.025);
+  const capNanos = (await gateway.spentNanos()) + 25_000_000n;
+  const response = await call();
+  expect(response.status).toBe(402);
+  expect(response.headers.get('x-should-retry')).toBe('false');
+  const run = await lastRun();
+  expect(run).toMatchObject({ status: 'failed', marks: ['usage_estimated'] });
+  expect(run?.output_tokens).toBeGreaterThanOrEqual(bill[0]?.output() ?? Number.POSITIVE_INFINITY);
+  expect(await gateway.spentNanos()).toBeLessThanOrEqual(capNanos);
+});
+
+test('a stream that breaks off is charged by its time instead of its maximum', async () => {
+  [isFailing, hiddenTokens] = [true, 300];
+  await (await call()).text();
+  const run = await lastRun();
+  expect(run).toMatchObject({ status: 'failed', marks: ['usage_estimated'] });
+  expect(run?.output_tokens).toBeGreaterThanOrEqual(300);
+  expect(run?.output_tokens).toBeLessThan(20_000);
+});
+
+test('a call that is not streamed gets the maximum that all limits allow, unless its client refuses that', async () => {
+  await gateway.capAbove(0.05);
+  expect((await call({ stream: false }, { 'x-svc-on-limit': 'refuse' })).status).toBe(402);
+  const response = await call({ stream: false, thinking: undefined });
+  expect(response.status).toBe(200);
+  expect(Number(response.headers.get('x-svc-fitted-max-tokens'))).toBeLessThan(5_000);
+  expect(await lastRun()).toMatchObject({ output_tokens: 300, marks: [] });
+});
+
+test('twenty calls of 128,000 tokens fit into a budget that the worst case of one exceeds, and never exceed it', async () => {
+  hiddenTokens = 100;
+  await gateway.capAbove(1.2);
+  const capNanos = (await gateway.spentNanos()) + 1_200_000_000n;
+  const responses = await Promise.all(Array.from({ length: 20 }, () => call()));
+  expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+  for (const response of responses) {
+    expect(await response.text()).toContain('end_turn');
+  }
+  expect(await gateway.spentNanos()).toBeLessThanOrEqual(capNanos);
+});
