@@ -6,6 +6,7 @@ import { useOrg, useWorld } from '../harness.ts';
 import { createFixtures, mailSettings } from '../support/console-fixtures.ts';
 import { followLinks, pageTemplates, type Side } from '../support/console-links.ts';
 import { cookieOf, postForm, signIn } from '../support/sign-in.ts';
+import { focusCsv, focusRow, statementBody } from '../support/statement-files.ts';
 
 const world = useWorld({ SVC_REGION: 'eu', ...mailSettings });
 const org = useOrg(world, 'Northwind');
@@ -223,6 +224,16 @@ test('usage can be exported as CSV and in FOCUS columns, by everyone who may rea
     });
     expect(file.text).toMatch(content);
   }
+  const body = { model: 'gpt-4o-mini', input_tokens: 9_000, cached_input_tokens: 8_000 };
+  await world.request('POST', '/v1/runs', { key: org.ownerKey, body });
+  const byKind = `group_by=team&kind=cached_input&${range}`;
+  expect((await open(`/console/usage?${byKind}`)).text).toContain('All kinds are exported');
+  for (const format of Object.keys(files)) {
+    expect([format, (await open(`/console/usage/export?${byKind}&format=${format}`)).status]).toEqual([
+      format,
+      200,
+    ]);
+  }
   const tooLong = await open(
     '/console/usage/export?group_by=tag:env&from=2024-01-01&to=2026-11-16&format=csv',
   );
@@ -232,6 +243,26 @@ test('usage can be exported as CSV and in FOCUS columns, by everyone who may rea
   const asSupport = async (scope: string) =>
     (await open(`/console/usage/export?${range}&format=csv`, await supportCookie([scope]))).status;
   expect([await asSupport('runs:read'), await asSupport('audit:read')]).toEqual([200, 403]);
+});
+
+test('a statement can be pasted as a page, a list of pages, a page per line or CSV', async () => {
+  const [costs, usage] = statementBody(7).pages;
+  const files = [
+    JSON.stringify(costs, null, 2),
+    JSON.stringify([costs]),
+    `${JSON.stringify(costs)}\n\n${JSON.stringify(usage)}`,
+    focusCsv([
+      focusRow({ ChargePeriodStart: '2026-11-10T00:00:00Z', ChargePeriodEnd: '2026-11-11T00:00:00Z' }),
+    ]),
+  ];
+  for (const file of files) {
+    const uploaded = await postForm(world, '/console/statements/new', { file }, { cookie });
+    expect([uploaded.status, uploaded.headers.location]).toEqual([303, expect.stringMatching(/statements/)]);
+    const { data } = (await api('GET', '/statements')).json;
+    expect((await api('DELETE', `/statements/${data[0].id}`)).status).toBe(204);
+  }
+  const broken = await postForm(world, '/console/statements/new', { file: '{"data": [' }, { cookie });
+  expect([broken.status, broken.text]).toEqual([422, expect.stringContaining('pages[0]')]);
 });
 
 test('an invalid approval decision shows the form again, with the entered values', async () => {

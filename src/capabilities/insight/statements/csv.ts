@@ -1,4 +1,4 @@
-/** Reads CSV (RFC 4180): quoted cells may contain commas, quotes and line breaks. */
+/** Reads CSV (RFC 4180): quoted cells may contain separators, quotes and line breaks. */
 
 export interface CsvRow {
   /** Number of the row's first line in the file, from 1. */
@@ -17,6 +17,7 @@ export class CsvError extends Error {
 /** Yields the rows, without empty lines. Throws a `CsvError` for a quote that is out of place. */
 export function* readCsv(text: string): Generator<CsvRow> {
   let at = text.startsWith('\uFEFF') ? 1 : 0;
+  const separator = separatorOf(text);
   let line = 1;
   while (at < text.length) {
     const cells: string[] = [];
@@ -24,12 +25,12 @@ export function* readCsv(text: string): Generator<CsvRow> {
     for (let ends = false; !ends; ) {
       let cell: string;
       if (text[at] === '"') {
-        const quoted = quotedCell(text, at, line);
+        const quoted = quotedCell(text, { from: at, line, separator });
         cell = quoted.cell;
         at = quoted.end;
         line += quoted.lineBreaks;
       } else {
-        const end = cellEnd(text, at);
+        const end = cellEnd(text, at, separator);
         cell = text.slice(at, end);
         if (cell.includes('"')) {
           throw new CsvError(line, 'A quote must start a cell.');
@@ -37,7 +38,7 @@ export function* readCsv(text: string): Generator<CsvRow> {
         at = end;
       }
       cells.push(cell);
-      ends = text[at] !== ',';
+      ends = text[at] !== separator;
       at += text[at] === '\r' && text[at + 1] === '\n' ? 2 : 1;
     }
     line += 1;
@@ -47,17 +48,33 @@ export function* readCsv(text: string): Generator<CsvRow> {
   }
 }
 
-function cellEnd(text: string, from: number): number {
+const separators = [',', ';', '\t'];
+const headerMax = 65_536;
+
+/** Spreadsheets also write semicolons and tabs. Returns the most frequent one of the first line, whose cells are names. */
+function separatorOf(text: string): string {
+  const [header = ''] = text.slice(0, headerMax).split(/[\r\n]/, 1);
+  const counts = separators.map((separator) => header.split(separator).length);
+  return separators[counts.indexOf(Math.max(...counts))] ?? ',';
+}
+
+function cellEnd(text: string, from: number, separator: string): number {
   for (let at = from; at < text.length; at += 1) {
     const char = text[at];
-    if (char === ',' || char === '\n' || char === '\r') {
+    if (char === separator || char === '\n' || char === '\r') {
       return at;
     }
   }
   return text.length;
 }
 
-function quotedCell(text: string, from: number, line: number) {
+interface CellStart {
+  readonly from: number;
+  readonly line: number;
+  readonly separator: string;
+}
+
+function quotedCell(text: string, { from, line, separator }: CellStart) {
   let cell = '';
   for (let at = from + 1; ; ) {
     const quote = text.indexOf('"', at);
@@ -67,8 +84,8 @@ function quotedCell(text: string, from: number, line: number) {
     cell += text.slice(at, quote);
     if (text[quote + 1] !== '"') {
       const next = text[quote + 1];
-      if (next !== undefined && next !== ',' && next !== '\n' && next !== '\r') {
-        throw new CsvError(line, 'A comma or the end of the line must follow a quoted cell.');
+      if (next !== undefined && next !== separator && next !== '\n' && next !== '\r') {
+        throw new CsvError(line, 'A separator or the end of the line must follow a quoted cell.');
       }
       return { cell, end: quote + 1, lineBreaks: cell.split('\n').length - 1 };
     }

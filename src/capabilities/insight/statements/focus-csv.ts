@@ -3,9 +3,9 @@
  * that describe the SKU; `x_Model`, `x_TokenType` and `x_ApiKeyId` win where a file has them, then the properties that FOCUS defines for
  * AI. Exports of Purser in 1.2 have the tokens of each kind in columns of their own.
  */
-import { invalidField } from '../../../contract/api-error.ts';
 import { hasCalendarDate } from '../../../kernel/calendar-date.ts';
-import { CsvError, readCsv } from './csv.ts';
+import type { AddedRow, CsvFormat } from './csv-format.ts';
+import { cellMax, type TableRow } from './csv-table.ts';
 import type { LineCollector } from './line-collector.ts';
 import { parseAmount } from './page-fields.ts';
 import { providerLabel } from './provider-names.ts';
@@ -19,7 +19,6 @@ const modelColumns = ['x_Model', 'SkuId', 'ResourceName', 'ChargeDescription'];
 /** The categories of FOCUS 1.2. A file without the column has usage only. */
 const chargeCategories = ['', 'Usage', 'Purchase', 'Tax', 'Credit', 'Adjustment'];
 const kindColumns = ['x_TokenType', 'SkuMeter', 'SkuPriceDetails', 'ChargeDescription'];
-const cellMax = 200;
 /** Columns of Purser's exports (`insight/focus`). */
 const tokenColumns: Readonly<Record<TokenKind, string>> = {
   uncached_input: 'x_UncachedInputTokens',
@@ -28,99 +27,64 @@ const tokenColumns: Readonly<Record<TokenKind, string>> = {
   output: 'x_OutputTokens',
 };
 
-/** A row by column name. */
-interface FocusRow {
-  readonly line: number;
-  /** True if the file has the tokens of each kind in a column. */
-  readonly hasTokenColumns: boolean;
-  /** The column of the provider that the file has. */
-  readonly providerColumn: string;
-  cell(name: string): string;
-}
+const hasTokenColumns = (row: TableRow) => Object.values(tokenColumns).every((name) => row.has(name));
 
-/** Adds the lines of the file, and returns the provider's name. */
-export function readFocusCsv(text: string, lines: LineCollector): string {
+export const focusCsv: CsvFormat = {
+  signature: requiredColumns,
+  problemOf(columns) {
+    const hasProvider = providerColumns.some((name) => columns.has(name));
+    const missing = [
+      ...requiredColumns.filter((name) => !columns.has(name)),
+      ...(hasProvider ? [] : [providerColumns.join(' or ')]),
+    ];
+    return missing.length === 0
+      ? undefined
+      : `These columns are missing: ${missing.join(', ')}. Exports of OpenAI's usage dashboard and Anthropic's console are accepted too.`;
+  },
+  providerOf(row) {
+    const column =
+      providerColumns.find((name) => row.cell(name) !== '') ??
+      providerColumns.find((name) => row.has(name)) ??
+      '';
+    const name = providerLabel(row.shortCell(column));
+    if (name === '') {
+      throw row.wrong(column, 'must name the provider');
+    }
+    return { name, field: `${row.field}.${column}` };
+  },
+  add,
+};
+
+function add(row: TableRow, lines: LineCollector): AddedRow {
   lines.addSource('focus');
-  let provider: string | undefined;
-  for (const row of focusRows(text)) {
-    const column = providerColumns.find((name) => row.cell(name) !== '') ?? row.providerColumn;
-    const named = providerLabel(shortCell(row, column));
-    if (named === '' || (provider !== undefined && named !== provider)) {
-      throw wrongCell(row, column, 'must be the same in every line');
-    }
-    provider = named;
-    addRow(row, lines);
-  }
-  return provider ?? '';
-}
-
-function* focusRows(text: string): Generator<FocusRow> {
-  let columns: ReadonlyMap<string, number> | undefined;
-  try {
-    for (const { line, cells } of readCsv(text)) {
-      if (columns === undefined) {
-        columns = new Map(cells.map((name, index) => [name.trim(), index]));
-        checkColumns(columns, cells.length);
-        continue;
-      }
-      if (cells.length !== columns.size) {
-        throw new CsvError(line, `There are ${cells.length} cells, but ${columns.size} columns.`);
-      }
-      const places = columns;
-      const hasTokenColumns = Object.values(tokenColumns).every((name) => places.has(name));
-      const providerColumn = providerColumns.find((name) => places.has(name)) ?? '';
-      yield { line, hasTokenColumns, providerColumn, cell: (name) => cells[places.get(name) ?? -1] ?? '' };
-    }
-  } catch (error) {
-    throw error instanceof CsvError
-      ? invalidField(`csv[${error.line}]`, 'invalid_value', `Line ${error.line}: ${error.message}`)
-      : error;
-  }
-}
-
-function checkColumns(columns: ReadonlyMap<string, number>, cells: number): void {
-  const hasProvider = providerColumns.some((name) => columns.has(name));
-  const missing = [
-    ...requiredColumns.filter((name) => !columns.has(name)),
-    ...(hasProvider ? [] : [providerColumns.join(' or ')]),
-  ];
-  if (missing.length > 0) {
-    throw new CsvError(1, `These columns are missing: ${missing.join(', ')}.`);
-  }
-  if (columns.size !== cells) {
-    throw new CsvError(1, 'A column appears twice.');
-  }
-}
-
-function addRow(row: FocusRow, lines: LineCollector): void {
   if (row.cell('BillingCurrency').toUpperCase() !== 'USD') {
-    throw wrongCell(row, 'BillingCurrency', 'must be USD');
+    throw row.wrong('BillingCurrency', 'must be USD');
   }
   const amount = parseAmount(row.cell('BilledCost'));
   if (amount === undefined) {
-    throw wrongCell(row, 'BilledCost', 'must be an amount');
+    throw row.wrong('BilledCost', 'must be an amount such as 12.34');
   }
-  const field = `csv[${row.line}]`;
-  const day = lines.bucket(field, timeIn(row, 'ChargePeriodStart'), timeIn(row, 'ChargePeriodEnd'));
+  const day = lines.bucket(row.field, timeIn(row, 'ChargePeriodStart'), timeIn(row, 'ChargePeriodEnd'));
   const category = row.cell('ChargeCategory');
   if (!chargeCategories.includes(category)) {
-    throw wrongCell(row, 'ChargeCategory', `must be one of ${chargeCategories.slice(1).join(', ')}`);
+    throw row.wrong('ChargeCategory', `must be one of ${chargeCategories.slice(1).join(', ')}`);
   }
   const isUsage = category === '' || category === 'Usage';
-  const kind = isUsage && !row.hasTokenColumns ? kindOf(row) : '';
+  const kind = isUsage && !hasTokenColumns(row) ? kindOf(row) : '';
   const line = {
     day,
     model: modelOf(row, category),
-    project: shortCell(row, 'SubAccountId'),
-    keyId: shortCell(row, 'x_ApiKeyId'),
+    project: row.shortCell('SubAccountId'),
+    keyId: row.shortCell('x_ApiKeyId'),
     kind,
-    tokens: row.hasTokenColumns ? tokensByKind(row, lines) : isUsage ? tokensOf(row, kind, lines) : noTokens,
+    tokens: hasTokenColumns(row) ? tokensByKind(row, lines) : isUsage ? tokensOf(row, kind, lines) : noTokens,
   };
-  lines.add(field, line, amount);
+  lines.add(row.field, line, amount);
+  return { source: 'focus', day };
 }
 
 /** Taxes, credits and purchases are not about a model. Adjustments may be. */
-function modelOf(row: FocusRow, category: string): string {
+function modelOf(row: TableRow, category: string): string {
   const isUsage = category === '' || category === 'Usage';
   if (!isUsage && !(category === 'Adjustment' && row.cell('SkuId') !== '')) {
     return category.toLowerCase();
@@ -131,14 +95,14 @@ function modelOf(row: FocusRow, category: string): string {
   }
   const column = modelColumns.find((name) => row.cell(name) !== '');
   if (column === undefined) {
-    throw wrongCell(row, 'SkuId', 'must name the model');
+    throw row.wrong('SkuId', 'must name the model');
   }
-  return shortCell(row, column);
+  return row.shortCell(column);
 }
 
 /** Returns the properties that FOCUS defines for AI, of those that are texts. */
 function priceDetails(
-  row: FocusRow,
+  row: TableRow,
 ): Partial<Record<'ModelId' | 'TokenDirection' | 'TokenCacheAction', string>> {
   try {
     const details: unknown = JSON.parse(row.cell('SkuPriceDetails') || '{}');
@@ -156,7 +120,7 @@ const kindsByCacheAction: Readonly<Record<string, TokenKind>> = {
   Write: 'cache_write',
 };
 
-function kindOf(row: FocusRow): TokenKind | '' {
+function kindOf(row: TableRow): TokenKind | '' {
   const { TokenDirection, TokenCacheAction = '' } = priceDetails(row);
   if (TokenDirection === 'Output') {
     return 'output';
@@ -179,7 +143,7 @@ const tokenUnit = /^(?:([\d,_]+)\s*)?(?:(k|m|thousand|million)\s*)?-?tokens?$/i;
 const unitMax = 64;
 
 /** Returns the quantity in tokens. Quantities in other units are not compared. */
-function tokensOf(row: FocusRow, kind: TokenKind | '', lines: LineCollector): LineTokens {
+function tokensOf(row: TableRow, kind: TokenKind | '', lines: LineCollector): LineTokens {
   const cell = row.cell('ConsumedUnit');
   const unit = cell.length > unitMax ? null : tokenUnit.exec(cell.trim());
   if (unit === null || kind === '') {
@@ -190,18 +154,18 @@ function tokensOf(row: FocusRow, kind: TokenKind | '', lines: LineCollector): Li
   const quantity = parseAmount(row.cell('ConsumedQuantity'));
   const min = row.cell('ChargeClass') === 'Correction' ? Number.NEGATIVE_INFINITY : 0;
   if (quantity === undefined || quantity.nanos < min || (quantity.nanos * factor) % 1_000_000_000n !== 0n) {
-    throw wrongCell(row, 'ConsumedQuantity', 'must be a whole number of tokens');
+    throw row.wrong('ConsumedQuantity', 'must be a whole number of tokens');
   }
   lines.foundTokens();
   return { ...noTokens, [kind]: (quantity.nanos * factor) / 1_000_000_000n };
 }
 
-function tokensByKind(row: FocusRow, lines: LineCollector): LineTokens {
+function tokensByKind(row: TableRow, lines: LineCollector): LineTokens {
   const tokens = { ...noTokens };
   for (const kind of tokenKinds) {
     const text = row.cell(tokenColumns[kind]);
     if (!/^\d{1,18}$/.test(text)) {
-      throw wrongCell(row, tokenColumns[kind], 'must be a whole number of tokens');
+      throw row.wrong(tokenColumns[kind], 'must be a whole number of tokens');
     }
     tokens[kind] = BigInt(text);
   }
@@ -214,24 +178,12 @@ function multiplier(word: string): bigint {
   return first === 'm' ? 1_000_000n : first === 'k' || first === 't' ? 1_000n : 1n;
 }
 
-function timeIn(row: FocusRow, name: string): number {
+function timeIn(row: TableRow, name: string): number {
   const text = row.cell(name);
   const isTime = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(text) && hasCalendarDate(text);
   const ms = isTime ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(ms)) {
-    throw wrongCell(row, name, 'must be a time in RFC 3339');
+    throw row.wrong(name, 'must be a time in RFC 3339');
   }
   return ms;
-}
-
-function shortCell(row: FocusRow, name: string): string {
-  const text = row.cell(name).trim();
-  if (text.length > cellMax) {
-    throw wrongCell(row, name, `must have at most ${cellMax} characters`);
-  }
-  return text;
-}
-
-function wrongCell(row: FocusRow, name: string, problem: string) {
-  return invalidField(`csv[${row.line}].${name}`, 'invalid_value', `Line ${row.line}: ${name} ${problem}.`);
 }

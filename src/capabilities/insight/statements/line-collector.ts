@@ -54,6 +54,13 @@ export class LineCollector {
     return dayOf(startOfDay);
   }
 
+  /** Adds a time bucket without results to the period. Exports of a running month also have those that are still to come. */
+  emptyBucket(field: string, startMs: number, endMs: number): void {
+    if (startMs <= this.#nowMs) {
+      this.bucket(field, startMs, endMs);
+    }
+  }
+
   addSource(source: StatementSource): void {
     this.#sources.add(source);
     this.#hasTokens ||= countsTokens(source);

@@ -62,7 +62,11 @@ function addCost(result: At, day: string, lines: LineCollector): void {
   const item = member(result, 'line_item');
   const text = textAt(item);
   if (text === '') {
-    throw invalidField(item.field, 'required', 'Request the costs with `group_by=line_item`.');
+    throw invalidField(
+      item.field,
+      'required',
+      'Request the costs with `group_by=line_item`, or group the export by line item.',
+    );
   }
   const comma = text.lastIndexOf(', ');
   const kind = comma === -1 ? '' : kindIn(text.slice(comma + 2));
@@ -89,7 +93,11 @@ function isModel(subject: string): boolean {
 function addUsage(result: At, day: string, lines: LineCollector, tokens: LineTokens): void {
   const model = member(result, 'model');
   if (textAt(model) === '') {
-    throw invalidField(model.field, 'required', 'Request the usage with `group_by=model`.');
+    throw invalidField(
+      model.field,
+      'required',
+      'Request the usage with `group_by=model`, or group the export by model.',
+    );
   }
   lines.add(result.field, {
     day,

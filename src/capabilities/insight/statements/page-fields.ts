@@ -32,9 +32,16 @@ export function itemsAt(at: At): At[] {
   return at.value.map((value, index) => objectAt({ value, field: `${at.field}[${index}]` }));
 }
 
+/** Files that went through a spreadsheet have `3.0` for 3. */
+const wholeNumber = /^(\d{1,15})(?:\.0+)?$/;
+
 export function countAt(at: At): bigint {
   if (at.value === undefined || at.value === null) {
     return 0n;
+  }
+  const whole = typeof at.value === 'string' ? wholeNumber.exec(at.value)?.[1] : undefined;
+  if (whole !== undefined) {
+    return BigInt(whole);
   }
   if (!Number.isSafeInteger(at.value) || (at.value as number) < 0) {
     throw wrong(at, 'a count of tokens');

@@ -216,7 +216,7 @@ describe('OpenAI', () => {
     [
       'costs that are not grouped',
       openAiPages([{ ...cost, item: '' }], []),
-      'pages[0].data[0].results[0].line_item: Request the costs with `group_by=line_item`.',
+      'pages[0].data[0].results[0].line_item: Request the costs with `group_by=line_item`, or group the export by line item.',
     ],
     [
       'an amount that is none',

@@ -1,9 +1,9 @@
 /** Turns an uploaded file into the lines of a statement. Throws field errors for a file that is not complete and consistent. */
 import { hash } from 'node:crypto';
 import { invalidField } from '../../../contract/api-error.ts';
-import { readFocusCsv } from './focus-csv.ts';
 import { LineCollector } from './line-collector.ts';
 import { readPages } from './report-pages.ts';
+import { readStatementCsv } from './statement-csv.ts';
 import { type ParsedStatement, type StatementLine, tokenKinds } from './statement-line.ts';
 
 export interface StatementFile {
@@ -17,8 +17,7 @@ export function parseStatement({ pages, csv }: StatementFile, now: Date): Parsed
   }
   const lines = new LineCollector(now.getTime());
   if (csv !== undefined) {
-    const provider = readFocusCsv(csv, lines);
-    return lines.finish(provider, 'csv');
+    return lines.finish(readStatementCsv(csv, lines), 'csv');
   }
   return lines.finish(readPages(pages ?? [], lines), 'pages');
 }

@@ -50,7 +50,8 @@ export function statementRoutes(deps: StatementDependencies): Route[] {
       summary: "Upload a provider's statement",
       description:
         'Accepts the JSON pages of the cost and usage reports of OpenAI and Anthropic, also one page per line as ' +
-        '`application/x-ndjson`, or a page or a list of pages as the whole body, or a CSV file in the columns of FOCUS 1.2 to 1.4. The file is stored completely or not at all. ' +
+        '`application/x-ndjson`, or a page or a list of pages as the whole body, or a CSV file in the columns of FOCUS 1.2 to 1.4 ' +
+        "or of the exports of OpenAI's usage dashboard and Anthropic's console. The file is stored completely or not at all. " +
         'The same content again is `conflict`, even if its pages are in another order.',
       access: admin,
       body: CreateStatement,

@@ -28,7 +28,9 @@ export const CreateStatement = closed({
     Type.String({
       minLength: 1,
       maxLength: csvCharactersMax,
-      description: 'A CSV file in the columns of FOCUS 1.2 to 1.4, instead of `pages`.',
+      description:
+        "A CSV file instead of `pages`: in the columns of FOCUS 1.2 to 1.4, or the exports of OpenAI's usage dashboard or Anthropic's " +
+        'console. Costs and usage may be appended to one another, each with its header.',
     }),
   ),
   project_dimension: Type.Optional(

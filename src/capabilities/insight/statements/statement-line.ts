@@ -66,7 +66,7 @@ export interface ParsedStatement {
 }
 
 const kindWords: readonly (readonly [RegExp, TokenKind])[] = [
-  [/un-?cached|non-?cached/i, 'uncached_input'],
+  [/un-?cached|non-?cached|no[ _-]?cache/i, 'uncached_input'],
   [/cache[ _.-]*(write|creation)|ephemeral/i, 'cache_write'],
   [/cache/i, 'cached_input'],
   [/output|completion/i, 'output'],

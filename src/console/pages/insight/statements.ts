@@ -40,8 +40,8 @@ export const statementScreens: readonly Screen[] = [
   ...formScreens<'statements.create'>({
     path: `${statementsPath}/new`,
     title: 'Upload statement',
-    intro: html`Paste the cost and usage pages of OpenAI or Anthropic as JSON, or a CSV file in the columns of FOCUS 1.2 to 1.4.
-Send larger files with POST /v1/orgs/{id}/statements.`,
+    intro: html`Paste the cost and usage pages of OpenAI or Anthropic as JSON, or a CSV file: FOCUS 1.2 to 1.4,
+or the exports of OpenAI’s usage dashboard or Anthropic’s console, one after the other. Send larger files with POST /v1/orgs/{id}/statements.`,
     submit: 'Upload statement',
     back: statementsPath,
     fields: () => [
@@ -79,7 +79,7 @@ Send larger files with POST /v1/orgs/{id}/statements.`,
   }),
 ];
 
-/** Text that is not JSON is sent as CSV; the API says what is wrong with it. */
+/** Text that does not begin like JSON is CSV. JSON may be a page, a list of pages, or a page per line. */
 function statementOf({ file = '', gateway_key_ids, ...rest }: FormBody): object {
   const keys = Array.isArray(gateway_key_ids) && gateway_key_ids.length > 0 ? { gateway_key_ids } : {};
   return { ...fileOf(String(file).trim()), ...keys, ...rest };
@@ -89,11 +89,19 @@ function fileOf(text: string): object {
   if (!text.startsWith('{') && !text.startsWith('[')) {
     return { csv: text };
   }
+  const parsed = parsedJson(text) as { pages?: unknown } | undefined;
+  if (parsed === undefined) {
+    const lines = text.split('\n').filter((line) => line.trim() !== '');
+    return { pages: lines.map((line) => parsedJson(line) ?? null) };
+  }
+  return { pages: Array.isArray(parsed) ? parsed : (parsed.pages ?? [parsed]) };
+}
+
+function parsedJson(text: string): unknown {
   try {
-    const parsed = JSON.parse(text) as { pages?: unknown };
-    return { pages: Array.isArray(parsed) ? parsed : (parsed.pages ?? [parsed]) };
+    return JSON.parse(text);
   } catch {
-    return { csv: text };
+    return undefined;
   }
 }
 
