@@ -10,19 +10,23 @@ interface ExportFormat {
   readonly name: string;
   readonly label: string;
   readonly fileName: string;
-  /** Returns the path and the query of the API. */
-  request(state: UsageState): { readonly path: string; readonly query: Readonly<Record<string, string>> };
+  /** Returns the path and the query of the API, which also has the filters of the page unless the query says otherwise. */
+  request(state: UsageState): {
+    readonly path: string;
+    readonly query: Readonly<Record<string, string | undefined>>;
+  };
 }
 
 const compared = ({ isCompared }: UsageState): Readonly<Record<string, string>> =>
   isCompared ? { compare: 'previous' } : {};
 
-/** Provider and model are in every row of FOCUS. */
+/** Provider and model are in every row of FOCUS. Its exports cannot be filtered by kind of usage. */
 const focusQuery = ({ groupBy }: UsageState, version: string, format: string) => ({
   path: '/usage/focus',
   query: {
     version,
     format,
+    kind: undefined,
     ...(!['model', 'provider', 'status', 'kind'].includes(groupBy) && { group_by: groupBy }),
   },
 });
@@ -97,7 +101,9 @@ export function otherExports(state: UsageState): Markup {
     .slice(1)
     .map(({ name, label }) => html`<button class="button" name="format" value="${name}">${label}</button>`);
   return html`<details class="more-exports"><summary>More exports</summary><div class="presets">${exportForm(state, buttons)}</div>
-<p class="sub">The days of FOCUS are in UTC. FOCUS 1.4 has a row for each kind of usage.</p></details>`;
+<p class="sub">The days of FOCUS are in UTC. FOCUS 1.4 has a row for each kind of usage.${
+    state.filters.kind !== undefined && ' All kinds are exported, also those that the page leaves out.'
+  }</p></details>`;
 }
 
 /** Returns the file, or the error that the page shows. */
@@ -108,7 +114,7 @@ export async function exportedUsage(
   const format = formats.find(({ name }) => name === query.get('format')) ?? formats[0];
   const { path, query: wanted } = format.request(state);
   const stream = await api.open(
-    link(`${org.path}${path}`, { ...wanted, ...state.filters, ...state.period.api }),
+    link(`${org.path}${path}`, { ...state.filters, ...state.period.api, ...wanted }),
   );
   return stream instanceof ApiFailure ? stream : { kind: 'download', fileName: format.fileName, ...stream };
 }
