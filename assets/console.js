@@ -58,8 +58,8 @@ window.addEventListener('pageshow', () => {
 document.addEventListener(
   'toggle',
   (event) => {
-    if (event.target.matches?.('details.ask[open]')) {
-      for (const other of document.querySelectorAll('details.ask[open]')) {
+    if (event.target.matches?.('details.confirm[open]')) {
+      for (const other of document.querySelectorAll('details.confirm[open]')) {
         if (other !== event.target) {
           other.open = false;
         }
@@ -70,7 +70,7 @@ document.addEventListener(
 );
 document.addEventListener('keydown', (event) => {
   const open =
-    event.key === 'Escape' ? document.querySelector('details.ask[open], details.account[open]') : null;
+    event.key === 'Escape' ? document.querySelector('details.confirm[open], details.account[open]') : null;
   if (open !== null) {
     open.open = false;
     open.querySelector('summary').focus();
@@ -95,7 +95,7 @@ document.addEventListener('keydown', (event) => {
 });
 
 document.addEventListener('click', (event) => {
-  const open = event.target.closest?.('[data-close]')?.closest('details.ask');
+  const open = event.target.closest?.('[data-close]')?.closest('details.confirm');
   if (open) {
     event.preventDefault();
     open.open = false;

@@ -67,8 +67,8 @@ export function confirmButton(visitor: ButtonVisitor, action: Action, question: 
   const named = thing === undefined || thing === '' ? label : `${label} “${thing}”`;
   return (
     visitor.denied(path) === undefined &&
-    html`<details class="ask"><summary class="button">${label}${aboutText(about)}</summary>
-<form method="post" action="${path}" class="ask-box">${hiddenFields(action)}<p>${question}</p>
+    html`<details class="confirm"><summary class="button">${label}${aboutText(about)}</summary>
+<form method="post" action="${path}" class="confirm-box">${hiddenFields(action)}<p>${question}</p>
 <div class="form-end"><button class="button danger">${named}</button><a class="button" href="" data-close>Cancel</a></div></form></details>`
   );
 }

@@ -65,7 +65,7 @@ export function preformatted(text: string): Markup {
 
 /** A list of names and values. */
 export function definitionList(entries: readonly (readonly [string, Part])[]): Markup {
-  return html`<dl class="facts">${entries.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+  return html`<dl class="definitions">${entries.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
 /** A figure, or a dash if the response is an error: an error must never look like zero or nothing. */

@@ -109,7 +109,7 @@ const refreshSeconds = 4;
 
 function refreshNotice(url: string): Markup {
   const still = link(url.replace(/([?&])done=\w+&?/, '$1').replace(/[?&]$/, ''), { still: 'yes' });
-  return html`<p class="note under-way"><span class="pulse" aria-hidden="true"></span> Refreshing automatically. <a href="${still}">Stop refreshing</a></p>`;
+  return html`<p class="note in-progress"><span class="pulse" aria-hidden="true"></span> Refreshing automatically. <a href="${still}">Stop refreshing</a></p>`;
 }
 
 /** For visitors who are not signed in. Signing in may redirect to an identity provider, which browsers count as a form target. */

@@ -66,29 +66,29 @@ export function scopeName(match: LimitItem['match']): string {
     .join(', ');
 }
 
-export function usageMeter(limit: LimitItem, standing: LimitItemUsage): Markup {
+export function usageMeter(limit: LimitItem, usage: LimitItemUsage): Markup {
   return meter({
     label: limitName(limit),
-    settled: Number(standing.settled),
-    held: Number(standing.held),
+    settled: Number(usage.settled),
+    held: Number(usage.held),
     limit: Number(limit.limit),
     format: (value) => inUnit(limit.unit, value),
   });
 }
 
-export function remainingText(limit: LimitItem, standing: LimitItemUsage): Markup {
-  const held = Number(standing.held);
+export function remainingText(limit: LimitItem, usage: LimitItemUsage): Markup {
+  const held = Number(usage.held);
   const whole = inUnit(limit.unit, limit.limit);
-  const ofWhole = overspend(limit, standing) > 0 ? `the limit of ${whole}` : `of ${whole} remaining`;
-  return html`${remaining(limit, standing)} ${ofWhole}${held > 0 && `, ${inUnit(limit.unit, held)} reserved`}`;
+  const ofWhole = overspend(limit, usage) > 0 ? `the limit of ${whole}` : `of ${whole} remaining`;
+  return html`${remaining(limit, usage)} ${ofWhole}${held > 0 && `, ${inUnit(limit.unit, held)} reserved`}`;
 }
 
 /** The remaining amount of a limit, or the overspend of a limit that is exceeded. */
-export function remaining(limit: LimitItem, standing: LimitItemUsage): Part {
-  const over = overspend(limit, standing);
+export function remaining(limit: LimitItem, usage: LimitItemUsage): Part {
+  const over = overspend(limit, usage);
   return over > 0
     ? html`<strong class="over">${inUnit(limit.unit, over)} over</strong>`
-    : inUnit(limit.unit, standing.remaining);
+    : inUnit(limit.unit, usage.remaining);
 }
 
 function overspend({ limit }: LimitItem, { settled, held }: LimitItemUsage): number {

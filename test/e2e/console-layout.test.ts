@@ -43,7 +43,7 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
       const rotate = row.getByRole('link', { name: 'Rotate' });
       const [rowBefore, rotateBefore] = [await boxOf(row), await boxOf(rotate)];
       await row.locator('summary', { hasText: 'Revoke' }).click();
-      const question = page.locator('.ask[open] .ask-box');
+      const question = page.locator('.confirm[open] .confirm-box');
       await expectInside(page, question);
       expect([await boxOf(row), await boxOf(rotate)]).toEqual([rowBefore, rotateBefore]);
       // A click outside the confirmation closes it.
@@ -58,10 +58,10 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
     await spent(owner);
     await look('/console/limits/spend-cap', 'Daily spend cap');
     await page.locator('summary', { hasText: 'Remove spend cap' }).click();
-    await expectInside(page, page.locator('.ask[open] .ask-box'));
+    await expectInside(page, page.locator('.confirm[open] .confirm-box'));
     await expectGood(page);
     await page.keyboard.press('Escape');
-    expect(await page.locator('.ask[open]').count()).toBe(0);
+    expect(await page.locator('.confirm[open]').count()).toBe(0);
   });
 
   test('breaks a long name without spaces in tables and on buttons', async () => {
@@ -77,7 +77,7 @@ describe.skipIf(executable === undefined)('the layout of the console', () => {
       await look(`/console/limits/budgets/${id}`, 'Budget');
       await page.setViewportSize(size);
       await page.locator('summary', { hasText: 'Delete budget' }).click();
-      await expectInside(page, page.locator('.ask[open] .button.danger'));
+      await expectInside(page, page.locator('.confirm[open] .button.danger'));
     }
   });
 

@@ -112,7 +112,7 @@ describe.skipIf(executable === undefined)('the console', () => {
     await look(`/console/limits/budgets/${made.id}`, 'Budget');
     await page.locator('summary', { hasText: 'Delete budget' }).click();
     await page.getByRole('link', { name: 'Cancel' }).last().click();
-    expect(await page.locator('.ask[open]').count()).toBe(0);
+    expect(await page.locator('.confirm[open]').count()).toBe(0);
     await confirm('Delete budget');
     await arrived('deleted');
     expect((await api('GET', '/budgets')).json.data).toEqual([]);

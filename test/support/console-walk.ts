@@ -89,7 +89,7 @@ export function walkThrough(executable: string | undefined, settings: Record<str
       },
       async confirm(label) {
         await page.locator('summary', { hasText: label }).first().click();
-        await page.locator('.ask[open]').getByRole('button', { name: label }).click();
+        await page.locator('.confirm[open]').getByRole('button', { name: label }).click();
         await page.waitForLoadState();
       },
       arrived: (outcome) => page.waitForURL(new RegExp(`done=${outcome}`)),

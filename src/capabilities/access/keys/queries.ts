@@ -303,7 +303,7 @@ export async function listKeys(
 
 /** Returns conditions with the same precedence as `keyStatus`: revoked, then expired, then not yet valid. */
 function statusConditions(status: KeyStatus | undefined, now: Date): Condition[] {
-  const standing: Condition = ['revoked_at IS NULL AND coalesce(ends_at > ?, true)', now];
+  const notEnded: Condition = ['revoked_at IS NULL AND coalesce(ends_at > ?, true)', now];
   const lasting: Condition = ['coalesce(expires_at > ?, true)', now];
   switch (status) {
     case undefined:
@@ -311,10 +311,10 @@ function statusConditions(status: KeyStatus | undefined, now: Date): Condition[]
     case 'revoked':
       return [['(revoked_at IS NOT NULL OR ends_at <= ?)', now]];
     case 'expired':
-      return [standing, ['expires_at <= ?', now]];
+      return [notEnded, ['expires_at <= ?', now]];
     case 'not_yet_valid':
-      return [standing, lasting, ['not_before > ?', now]];
+      return [notEnded, lasting, ['not_before > ?', now]];
     case 'active':
-      return [standing, lasting, ['coalesce(not_before <= ?, true)', now]];
+      return [notEnded, lasting, ['coalesce(not_before <= ?, true)', now]];
   }
 }

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { type TestOrg, useOrg, useWorld } from '../../../../test/harness.ts';
-import { invalid, recordedOf, refusalOf } from '../../../../test/support/limits.ts';
+import { errorSummary, invalid, recordedOf } from '../../../../test/support/limits.ts';
 
 const floor = 3;
 const world = useWorld({ SVC_BENCHMARK_K_FLOOR: String(floor) });
@@ -88,7 +88,7 @@ test('lists only the organization’s own cohorts', async () => {
   expect((await call(reader, 'GET', '/v1/benchmarks/cohorts?limit=200')).json.data).not.toContainEqual(
     expect.objectContaining({ id }),
   );
-  expect(refusalOf(await read(id))).toEqual([404, 'not_found']);
+  expect(errorSummary(await read(id))).toEqual([404, 'not_found']);
 });
 
 test('returns quartiles with equal weight per organization, and the caller’s position', async () => {
@@ -152,21 +152,21 @@ test('returns quartiles with equal weight per organization, and the caller’s p
 test('applies the minimum to current contributors, whatever was returned before', async () => {
   const id = await cohort();
   const [first, second] = await contributors(['1', '2']);
-  expect(refusalOf(await read(id))).toEqual(tooFew);
+  expect(errorSummary(await read(id))).toEqual(tooFew);
   expect((await read(id)).json.error.details).toEqual({ minimum_cohort_size: floor });
   // An org that participates but has no runs does not contribute.
   const idle = await world.createOrg();
   await takePart(idle, { enabled: true, industry });
-  expect(refusalOf(await read(id))).toEqual(tooFew);
+  expect(errorSummary(await read(id))).toEqual(tooFew);
   await run(idle, {});
   expect((await read(id)).json.contributing_orgs).toBe(3);
   await world.request('POST', `/v1/admin/orgs/${second?.id}/suspend`, { key: world.operatorKey });
-  expect(refusalOf(await read(id))).toEqual(tooFew);
+  expect(errorSummary(await read(id))).toEqual(tooFew);
   await world.request('POST', `/v1/admin/orgs/${second?.id}/reinstate`, { key: world.operatorKey });
   expect((await read(id)).status).toBe(200);
   await takePart(first as TestOrg, { enabled: false });
-  expect(refusalOf(await read(id))).toEqual(tooFew);
-  expect(refusalOf(await read(await cohort()))).toEqual(tooFew);
+  expect(errorSummary(await read(id))).toEqual(tooFew);
+  expect(errorSummary(await read(await cohort()))).toEqual(tooFew);
 });
 
 test('usage during the week does not change an organization’s figures', async () => {
@@ -178,7 +178,7 @@ test('usage during the week does not change an organization’s figures', async 
   expect((await read(id)).json.metrics).toEqual(before);
   world.clock.advanceSeconds(7 * 86_400);
   await Promise.all(orgs.map((org) => run(org, { cost_usd: '7' })));
-  expect(refusalOf(await read(id))).toEqual(tooFew);
+  expect(errorSummary(await read(id))).toEqual(tooFew);
   await contributors(['7']);
   expect((await read(id)).json).toMatchObject({
     contributing_orgs: 3,
@@ -195,10 +195,10 @@ test('deletes the figures of an organization that leaves, which cannot return in
   const rows = await world.db.query('SELECT figures FROM benchmark_members WHERE org_id = $1', [leaver.id]);
   expect(rows).toEqual([{ figures: null }]);
   await takePart(leaver, { enabled: true, industry });
-  expect(refusalOf(await read(id))).toEqual(tooFew);
+  expect(errorSummary(await read(id))).toEqual(tooFew);
   // New participants do not bring back the rest of the leaver's block: the difference would reveal its figures.
   await contributors(['4', '5']);
-  expect(refusalOf(await read(id))).toEqual(tooFew);
+  expect(errorSummary(await read(id))).toEqual(tooFew);
   await contributors(['6']);
   expect((await read(id)).json.contributing_orgs).toBe(3);
 });
@@ -270,7 +270,7 @@ test('overlapping cohorts do not reveal their difference', async () => {
   expect(narrow.json.contributing_orgs).toBe(small.length);
   expect(wide.json.contributing_orgs).toBe(small.length);
   expect(wide.json.metrics).toEqual(narrow.json.metrics);
-  expect(refusalOf(await read(await cohort({ industry, size_band: 'large' })))).toEqual(tooFew);
+  expect(errorSummary(await read(await cohort({ industry, size_band: 'large' })))).toEqual(tooFew);
   expect(lonely).toBeDefined();
 });
 
@@ -282,7 +282,7 @@ test.each<[object, string]>([
   [{ enabled: true, size_band: 'x'.repeat(101) }, 'size_band out_of_range'],
   [{ enabled: true, colour: 'red' }, 'colour unknown_field'],
 ])('rejects participation %j', async (body, fault) => {
-  expect(refusalOf(await takePart(reader, body))).toEqual(invalid(fault));
+  expect(errorSummary(await takePart(reader, body))).toEqual(invalid(fault));
 });
 
 test.each<[object, string]>([
@@ -292,7 +292,7 @@ test.each<[object, string]>([
   [{ name: 'a', criteria: { runs: 7 } }, 'criteria.runs unknown_field'],
   [{ name: 'a', criteria: { industry: 7 } }, 'criteria.industry invalid_type'],
 ])('rejects the cohort %j', async (body, fault) => {
-  expect(refusalOf(await call(reader, 'POST', '/v1/benchmarks/cohorts', body))).toEqual(invalid(fault));
+  expect(errorSummary(await call(reader, 'POST', '/v1/benchmarks/cohorts', body))).toEqual(invalid(fault));
 });
 
 test('limits an organization to a hundred cohorts', async () => {
@@ -301,7 +301,7 @@ test('limits an organization to a hundred cohorts', async () => {
     await cohort({}, org);
   }
   const oneMore = () => call(org, 'POST', '/v1/benchmarks/cohorts', { name: 'a', criteria: {} });
-  expect(refusalOf(await oneMore())).toEqual([409, 'conflict']);
+  expect(errorSummary(await oneMore())).toEqual([409, 'conflict']);
   const { json } = await call(org, 'GET', '/v1/benchmarks/cohorts');
   expect((await call(org, 'DELETE', `/v1/benchmarks/cohorts/${json.data[0].id}`)).status).toBe(204);
   expect((await oneMore()).status).toBe(201);
@@ -312,11 +312,11 @@ test('only its organization can delete a cohort, once', async () => {
   await contributors(['1', '2', '3']);
   const [mine, theirs] = [await cohort({ industry }, org), await cohort()];
   const remove = (by: TestOrg, id: string) => call(by, 'DELETE', `/v1/benchmarks/cohorts/${id}`);
-  expect(refusalOf(await remove(org, theirs))).toEqual([404, 'not_found']);
+  expect(errorSummary(await remove(org, theirs))).toEqual([404, 'not_found']);
   const { json: before } = await call(org, 'GET', '/v1/benchmarks/cohorts');
   const statuses = (await Promise.all([remove(org, mine), remove(org, mine)])).map(({ status }) => status);
   expect(statuses.sort()).toEqual([204, 404]);
-  expect(refusalOf(await read(mine, org))).toEqual([404, 'not_found']);
+  expect(errorSummary(await read(mine, org))).toEqual([404, 'not_found']);
   expect((await call(org, 'GET', '/v1/benchmarks/cohorts')).json.data).toEqual([]);
   expect((await read(theirs)).json.contributing_orgs).toBe(3);
   const { entries } = await recordedOf(world, org.id);

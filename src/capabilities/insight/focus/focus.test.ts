@@ -5,7 +5,7 @@ import { type FileMetaData, parquetMetadata, parquetReadObjects } from 'hyparque
 import { describe, expect, test } from 'vitest';
 import { createWorld, useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { type FocusCells, focusRows, sumOfColumn } from '../../../../test/support/focus-rows.ts';
-import { refusalOf } from '../../../../test/support/limits.ts';
+import { errorSummary } from '../../../../test/support/limits.ts';
 import { formatDecimal, roundedQuotient } from '../../../kernel/decimals.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import { createPrices } from '../../spend/models/index.ts';
@@ -295,9 +295,9 @@ describe('an export', () => {
       details: { fields: [{ field: 'format', code: 'too_many' }] },
     });
     const other = await world.createOrg();
-    expect(refusalOf(await focus('', other.ownerKey))).toEqual([404, 'not_found']);
+    expect(errorSummary(await focus('', other.ownerKey))).toEqual([404, 'not_found']);
     const { secret } = await world.mintKey(org, 'admin', ['keys:read']);
-    expect(refusalOf(await focus('', secret))).toEqual([403, 'missing_scope']);
+    expect(errorSummary(await focus('', secret))).toEqual([403, 'missing_scope']);
   });
 });
 

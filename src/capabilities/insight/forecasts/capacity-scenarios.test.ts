@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { chartAnswers, chartDays } from '../../../../scripts/forecast-chart.ts';
 import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import { exampleWeeks } from '../../../../test/support/forecast-example.ts';
-import { invalid, refusalOf } from '../../../../test/support/limits.ts';
+import { errorSummary, invalid } from '../../../../test/support/limits.ts';
 import { dayMs, daysOf, recordDays, recordRuns } from '../../../../test/support/usage-history.ts';
 import { scenariosPerOrgMax } from './scenario-schema.ts';
 
@@ -42,8 +42,8 @@ describe('scenarios', () => {
     expect(changed.json).toMatchObject({ name: 'Grow', description: 'b', changes: { teams: 2 } });
     expect((await scenarios('PATCH', path, { description: null })).json.description).toBeNull();
     expect((await scenarios('DELETE', path)).status).toBe(204);
-    expect(refusalOf(await scenarios('GET', path))).toEqual([404, 'not_found']);
-    expect(refusalOf(await scenarios('DELETE', path))).toEqual([404, 'not_found']);
+    expect(errorSummary(await scenarios('GET', path))).toEqual([404, 'not_found']);
+    expect(errorSummary(await scenarios('DELETE', path))).toEqual([404, 'not_found']);
     const entries = await world.db.query<{ action: string }>(
       `SELECT action FROM audit_log WHERE tenant_id = $1 AND action LIKE 'capacity_scenarios.%' ORDER BY seq`,
       [org.id],
@@ -64,11 +64,11 @@ describe('scenarios', () => {
     ]);
     expect(both.map(({ status }) => status).sort()).toEqual([201, 409]);
     const other = await create('b', {});
-    expect(refusalOf(await scenarios('PATCH', `/${other}`, { name: 'a' }))).toEqual([409, 'conflict']);
+    expect(errorSummary(await scenarios('PATCH', `/${other}`, { name: 'a' }))).toEqual([409, 'conflict']);
     for (let count = 2; count < scenariosPerOrgMax; count += 1) {
       await create(`n${count}`, {});
     }
-    expect(refusalOf(await scenarios('POST', '', { name: 'one more', changes: {} }))).toEqual([
+    expect(errorSummary(await scenarios('POST', '', { name: 'one more', changes: {} }))).toEqual([
       409,
       'conflict',
     ]);
@@ -99,7 +99,7 @@ describe('scenarios', () => {
       'changes.new_deployment.daily_cost_usd invalid_format',
     ],
   ])('reject %j', async (body, fault) => {
-    expect(refusalOf(await scenarios('POST', '', body))).toEqual(invalid(fault));
+    expect(errorSummary(await scenarios('POST', '', body))).toEqual(invalid(fault));
   });
 });
 
@@ -129,7 +129,7 @@ describe('a forecast with a scenario', () => {
     const theirs = await world.request('GET', `/v1/capacity/forecasts?scenario=${id}`, {
       key: foreign.ownerKey,
     });
-    expect(refusalOf(theirs)).toEqual([404, 'not_found']);
+    expect(errorSummary(theirs)).toEqual([404, 'not_found']);
   });
 
   test('runs without tokens, which have no price, do not become free when moved', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
-import { invalid, refusalOf } from '../../../../test/support/limits.ts';
+import { errorSummary, invalid } from '../../../../test/support/limits.ts';
 import { dayMs, daysOf, recordDays } from '../../../../test/support/usage-history.ts';
 
 const world = useWorld();
@@ -90,7 +90,7 @@ describe('GET /v1/forecast', () => {
     ['?deployment=%00&teams=x', 'deployment invalid_value', 'teams invalid_type'],
     ['?deployment=d&teams=1&curve=s', 'curve unknown_field'],
   ])('rejects %s', async (query, ...faults) => {
-    expect(refusalOf(await get(`/v1/forecast${query}`))).toEqual(invalid(...faults));
+    expect(errorSummary(await get(`/v1/forecast${query}`))).toEqual(invalid(...faults));
   });
 });
 
@@ -169,7 +169,7 @@ describe('GET /v1/capacity/forecasts', () => {
   });
 
   test('returns 404 for an unknown scenario', async () => {
-    expect(refusalOf(await get('/v1/capacity/forecasts?scenario=growth'))).toEqual([404, 'not_found']);
+    expect(errorSummary(await get('/v1/capacity/forecasts?scenario=growth'))).toEqual([404, 'not_found']);
   });
 
   test.each([
@@ -178,6 +178,6 @@ describe('GET /v1/capacity/forecasts', () => {
     ['?deployment=', 'deployment empty'],
     ['?teams=1', 'teams unknown_field'],
   ])('rejects %s', async (query, fault) => {
-    expect(refusalOf(await get(`/v1/capacity/forecasts${query}`))).toEqual(invalid(fault));
+    expect(errorSummary(await get(`/v1/capacity/forecasts${query}`))).toEqual(invalid(fault));
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
-import { invalid, refusalOf } from '../../../../test/support/limits.ts';
+import { errorSummary, invalid } from '../../../../test/support/limits.ts';
 import { daysOf, recordDays } from '../../../../test/support/usage-history.ts';
 
 const world = useWorld();
@@ -263,6 +263,6 @@ describe('GET /v1/orgs/{id}/forecasts', () => {
     ['?team=a&group_by=model', 'team too_many'],
     ['?scope=a', 'scope unknown_field'],
   ])('rejects %s', async (query, fault) => {
-    expect(refusalOf(await ask(query))).toEqual(invalid(fault));
+    expect(errorSummary(await ask(query))).toEqual(invalid(fault));
   });
 });

@@ -1,7 +1,7 @@
 /** Changes of holds over HTTP: increases, and all changes by the id of the decision alone. */
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type TestOrg, useWorld } from '../../../../test/harness.ts';
-import { refusalOf } from '../../../../test/support/limits.ts';
+import { errorSummary } from '../../../../test/support/limits.ts';
 
 const world = useWorld();
 let org: TestOrg;
@@ -77,7 +77,7 @@ describe.each([
     const first = await increase(id, { cost_usd: '0.25' }, headers);
     const again = await increase(id, { cost_usd: '0.25' }, headers);
     expect([again.text, again.headers['idempotent-replayed']]).toEqual([first.text, 'true']);
-    expect(refusalOf(await increase(id, { cost_usd: '0.3' }, headers))).toEqual([
+    expect(errorSummary(await increase(id, { cost_usd: '0.3' }, headers))).toEqual([
       409,
       'idempotency_key_conflict',
     ]);
@@ -100,7 +100,7 @@ describe.each([
       held_usd: '0.9',
       limits: [{ amount: '0.9' }],
     });
-    expect(refusalOf(await increase(run.decision_id, { cost_usd: '0.2' }))).toEqual([
+    expect(errorSummary(await increase(run.decision_id, { cost_usd: '0.2' }))).toEqual([
       402,
       'credits_exhausted',
     ]);
@@ -128,7 +128,7 @@ describe.each([
     await cap('0.02');
     // The one request that the second rate allows: an increase is not another one.
     const id = await ask(priced);
-    expect(refusalOf(await increase(id, { output_tokens: 2_000 }))).toEqual([402, 'spend_cap_exceeded']);
+    expect(errorSummary(await increase(id, { output_tokens: 2_000 }))).toEqual([402, 'spend_cap_exceeded']);
     await cap('1');
     expect((await increase(id, { output_tokens: 2_000 })).status).toBe(200);
     const denied = await increase(id, { output_tokens: 2_000 });
@@ -152,7 +152,7 @@ describe.each([
     [{ seconds: 1 }, 'seconds unknown_field'],
   ])('rejects an increase by %j of a hold without a price', async (body, error) => {
     const id = await ask();
-    const [status, code, field] = refusalOf(await increase(id, body));
+    const [status, code, field] = errorSummary(await increase(id, body));
     expect([status, code]).toEqual([422, 'validation_failed']);
     expect(field).toContain(error);
   });
@@ -163,16 +163,16 @@ describe.each([
     const foreign = await ask();
     org = mine;
     for (const id of ['dec_none', foreign]) {
-      expect(refusalOf(await extend(id, 60))).toEqual([404, 'not_found']);
-      expect(refusalOf(await increase(id, { cost_usd: '1' }))).toEqual([404, 'not_found']);
-      expect(refusalOf(await voidHold(id))).toEqual([404, 'not_found']);
+      expect(errorSummary(await extend(id, 60))).toEqual([404, 'not_found']);
+      expect(errorSummary(await increase(id, { cost_usd: '1' }))).toEqual([404, 'not_found']);
+      expect(errorSummary(await voidHold(id))).toEqual([404, 'not_found']);
     }
     const id = await ask();
     expect((await extend(id, 3_600)).status).toBe(200);
     expect((await voidHold(id)).status).toBe(204);
-    expect(refusalOf(await extend(id, 60))).toEqual([409, 'conflict']);
-    expect(refusalOf(await increase(id, { cost_usd: '1' }))).toEqual([409, 'conflict']);
-    expect(refusalOf(await voidHold(id))).toEqual([409, 'conflict']);
+    expect(errorSummary(await extend(id, 60))).toEqual([409, 'conflict']);
+    expect(errorSummary(await increase(id, { cost_usd: '1' }))).toEqual([409, 'conflict']);
+    expect(errorSummary(await voidHold(id))).toEqual([409, 'conflict']);
   });
 
   test('needs a key with the scope of decisions', async () => {
@@ -181,7 +181,7 @@ describe.each([
     const id = await ask();
     const as = (key: string) =>
       world.request('POST', `${pathOf(id)}/increase`, { key, body: { cost_usd: '0.1' } });
-    expect(refusalOf(await as(other.secret))).toEqual([403, 'missing_scope']);
+    expect(errorSummary(await as(other.secret))).toEqual([403, 'missing_scope']);
     expect((await as(decider.secret)).status).toBe(200);
   });
 });
@@ -210,17 +210,17 @@ describe('a fail-open decision', () => {
     await call('DELETE', `/v1/decisions/${id}`);
     // Without a record of its end the id looks like that of a decision that no process has imported yet.
     await world.db.query('DELETE FROM hold_ends WHERE hold_id = $1', [id]);
-    expect(refusalOf(await call('POST', `/v1/decisions/${id}/extend`, { seconds: 9 }))).toEqual([
+    expect(errorSummary(await call('POST', `/v1/decisions/${id}/extend`, { seconds: 9 }))).toEqual([
       503,
       'service_unavailable',
     ]);
-    expect(refusalOf(await call('POST', `/v1/decisions/${id}/increase`, { cost_usd: '1' }))).toEqual([
+    expect(errorSummary(await call('POST', `/v1/decisions/${id}/increase`, { cost_usd: '1' }))).toEqual([
       503,
       'service_unavailable',
     ]);
-    expect(refusalOf(await call('DELETE', `/v1/decisions/${id}`))).toEqual([503, 'service_unavailable']);
+    expect(errorSummary(await call('DELETE', `/v1/decisions/${id}`))).toEqual([503, 'service_unavailable']);
     org = await world.createOrg();
-    expect(refusalOf(await call('DELETE', `/v1/decisions/${id}`))).toEqual([404, 'not_found']);
+    expect(errorSummary(await call('DELETE', `/v1/decisions/${id}`))).toEqual([404, 'not_found']);
   });
 });
 
@@ -242,7 +242,7 @@ test('changes by the id of the decision count in rates of the class `edge`', asy
   });
   const id = await ask();
   expect((await call('POST', `/v1/decisions/${id}/extend`, { seconds: 9 })).status).toBe(200);
-  expect(refusalOf(await call('POST', `/v1/decisions/${id}/extend`, { seconds: 9 }))).toEqual([
+  expect(errorSummary(await call('POST', `/v1/decisions/${id}/extend`, { seconds: 9 }))).toEqual([
     429,
     'rate_limited',
   ]);

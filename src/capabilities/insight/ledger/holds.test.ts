@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
-import { refusalOf } from '../../../../test/support/limits.ts';
+import { errorSummary } from '../../../../test/support/limits.ts';
 
 const world = useWorld();
 const org = useOrgPerTest(world);
@@ -114,13 +114,21 @@ describe('listing', () => {
     expect(await seenBy('&sort=admitted_at')).toEqual(ids);
     expect(await seenBy('&sort=-admitted_at')).toEqual(ids.toReversed());
     const { next_cursor: ofOldest } = (await holds('?limit=2')).json;
-    expect(refusalOf(await holds(`?cursor=${ofOldest}&sort=-admitted_at`))).toEqual([
+    expect(errorSummary(await holds(`?cursor=${ofOldest}&sort=-admitted_at`))).toEqual([
       422,
       'validation_failed',
       'cursor invalid_value',
     ]);
-    expect(refusalOf(await holds('?sort=colour'))).toEqual([422, 'validation_failed', 'sort invalid_value']);
-    expect(refusalOf(await holds('?cursor=abc'))).toEqual([422, 'validation_failed', 'cursor invalid_value']);
+    expect(errorSummary(await holds('?sort=colour'))).toEqual([
+      422,
+      'validation_failed',
+      'sort invalid_value',
+    ]);
+    expect(errorSummary(await holds('?cursor=abc'))).toEqual([
+      422,
+      'validation_failed',
+      'cursor invalid_value',
+    ]);
   });
 });
 
@@ -149,7 +157,7 @@ describe('extending', () => {
   test('accepts 1 to 86400 seconds', async () => {
     const id = await ask({});
     for (const seconds of [0, 86_401]) {
-      expect(refusalOf(await extend(id, seconds))).toEqual([
+      expect(errorSummary(await extend(id, seconds))).toEqual([
         422,
         'validation_failed',
         'seconds out_of_range',
@@ -186,7 +194,7 @@ describe('voiding', () => {
     expect((await voidHold(id, { 'idempotency-key': 'one' })).status).toBe(204);
     const again = await voidHold(id, { 'idempotency-key': 'one' });
     expect([again.status, again.headers['idempotent-replayed']]).toEqual([204, 'true']);
-    expect(refusalOf(await voidHold(id))).toEqual([409, 'conflict']);
+    expect(errorSummary(await voidHold(id))).toEqual([409, 'conflict']);
   });
 
   test('a retry succeeds although the response was never stored', async () => {
@@ -204,9 +212,9 @@ describe('rejecting', () => {
       body: { model: 'm', estimated_cost_usd: '1' },
     });
     for (const id of ['dec_none', json.decision_id]) {
-      expect(refusalOf(await extend(id, 60))).toEqual([404, 'not_found']);
-      expect(refusalOf(await voidHold(id))).toEqual([404, 'not_found']);
-      expect(refusalOf(await voidHold(id, { 'idempotency-key': 'k' }))).toEqual([404, 'not_found']);
+      expect(errorSummary(await extend(id, 60))).toEqual([404, 'not_found']);
+      expect(errorSummary(await voidHold(id))).toEqual([404, 'not_found']);
+      expect(errorSummary(await voidHold(id, { 'idempotency-key': 'k' }))).toEqual([404, 'not_found']);
     }
   });
 
@@ -219,11 +227,11 @@ describe('rejecting', () => {
     const voided = await ask({});
     await voidHold(voided);
     for (const id of [settled, expired, voided]) {
-      expect(refusalOf(await extend(id, 60))).toEqual([409, 'conflict']);
-      expect(refusalOf(await voidHold(id))).toEqual([409, 'conflict']);
+      expect(errorSummary(await extend(id, 60))).toEqual([409, 'conflict']);
+      expect(errorSummary(await voidHold(id))).toEqual([409, 'conflict']);
     }
     for (const id of [settled, expired]) {
-      expect(refusalOf(await voidHold(id, { 'idempotency-key': 'k' }))).toEqual([409, 'conflict']);
+      expect(errorSummary(await voidHold(id, { 'idempotency-key': 'k' }))).toEqual([409, 'conflict']);
     }
   });
 

@@ -53,14 +53,14 @@ export const LimitFilters = listParameters(limitSorts, {
 });
 export type LimitFilters = Static<typeof LimitFilters>;
 
-const standing = closed({
+const currentUsage = closed({
   settled: amount,
   held: amount,
   remaining: amount,
   window_start: nullable(Type.String({ format: 'date-time' })),
   window_end: nullable(Type.String({ format: 'date-time' })),
 });
-export type LimitStanding = Static<typeof standing>;
+export type CurrentUsage = Static<typeof currentUsage>;
 
 export const LimitUsageView = closed({
   id,
@@ -72,7 +72,7 @@ export const LimitUsageView = closed({
   }),
   enforcement: choice(['block', 'alert']),
   limit: amount,
-  standing: Type.Union([standing, Type.Null()]),
+  standing: Type.Union([currentUsage, Type.Null()]),
   state: Type.Unsafe<LimitState | null>({
     type: ['string', 'null'],
     enum: [...limitStates, null],
@@ -97,7 +97,7 @@ export const LimitValueView = closed({
   values: Type.Record(Type.String(), Type.String(), {
     description: 'The value of each field that is `*` in the `match` of the limit.',
   }),
-  standing,
+  standing: currentUsage,
   state: choice(limitStates, stateMeaning),
 });
 export type LimitValueView = Static<typeof LimitValueView>;

@@ -8,8 +8,8 @@ import { isConcurrency, type LimitRow, listLimits } from '../../../ledger/limits
 import type { Database } from '../../../platform/db/database.ts';
 import { type Condition, encodeCursor, type PageOf, pageSize } from '../../../platform/http/routes/list.ts';
 import {
+  type CurrentUsage,
   type LimitFilters,
-  type LimitStanding,
   type LimitState,
   type LimitUsageView,
   limitSorts,
@@ -134,7 +134,7 @@ export function stateOf({ capacity }: LimitRow, { settled, held }: LimitUsage): 
   return used * 100n >= capacity * BigInt(nearPercent) ? 'near' : 'ok';
 }
 
-export function viewUsage(row: LimitRow, { settled, held, window }: LimitUsage): LimitStanding {
+export function viewUsage(row: LimitRow, { settled, held, window }: LimitUsage): CurrentUsage {
   const left = row.capacity - settled - held;
   const instant = (atMs: number) => (hasWindow(row) ? new Date(atMs).toISOString() : null);
   return {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type TestOrg, useWorld } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { Random } from '../../../../test/support/ledger-values.ts';
-import { invalid, refusalOf } from '../../../../test/support/limits.ts';
+import { errorSummary, invalid } from '../../../../test/support/limits.ts';
 import { isCitus } from '../../../../test/support/test-database.ts';
 import { formatUsd, parseUsd } from '../../../kernel/money.ts';
 import { DatabaseUnavailable } from '../../../platform/db/database.ts';
@@ -299,7 +299,7 @@ describe('sums', () => {
     await run(theirs, { cost_usd: '1' });
     expect((await usage(mine, '')).json.total.runs).toBe(0);
     const foreign = await world.request('GET', `/v1/orgs/${theirs.id}/usage`, { key: mine.ownerKey });
-    expect(refusalOf(foreign)).toEqual([404, 'not_found']);
+    expect(errorSummary(foreign)).toEqual([404, 'not_found']);
   });
 });
 
@@ -731,7 +731,7 @@ describe('exported', () => {
       )) as typeof transaction;
     try {
       const lost = await usage(org, '?group_by=customer_id&format=csv');
-      expect(refusalOf(lost)).toEqual([503, 'service_unavailable']);
+      expect(errorSummary(lost)).toEqual([503, 'service_unavailable']);
     } finally {
       world.db.transaction = transaction;
     }
@@ -811,7 +811,7 @@ describe('pages', () => {
     await run(org, { model: 'b', cost_usd: '1' });
     const { json } = await usage(org, '?group_by=model&limit=1');
     const faulty = invalid('cursor invalid_value');
-    expect(refusalOf(await usage(org, `?group_by=workflow&cursor=${json.next_cursor}`))).toEqual(faulty);
+    expect(errorSummary(await usage(org, `?group_by=workflow&cursor=${json.next_cursor}`))).toEqual(faulty);
     for (const forged of [
       '["model","[]",""]',
       '["model","[\\"1;\\",\\"a\\"]",""]',
@@ -819,7 +819,7 @@ describe('pages', () => {
       '7',
     ]) {
       const cursor = Buffer.from(forged).toString('base64url');
-      expect(refusalOf(await usage(org, `?group_by=model&cursor=${cursor}`))).toEqual(faulty);
+      expect(errorSummary(await usage(org, `?group_by=model&cursor=${cursor}`))).toEqual(faulty);
     }
   });
 });
@@ -852,7 +852,7 @@ test.each([
   ['?colour=red', 'colour unknown_field'],
   ['?sort=model', 'sort unknown_field'],
 ])('rejects %s', async (query, fault) => {
-  expect(refusalOf(await usage(await world.createOrg(), query))).toEqual(invalid(fault));
+  expect(errorSummary(await usage(await world.createOrg(), query))).toEqual(invalid(fault));
 });
 
 test('usage accepts 366 days', async () => {

@@ -263,7 +263,7 @@ function requestOf(
     ['Operation', html`<code>${operation}</code>`],
     ['ID', html`<code>${denial.id}</code>`],
   ])}
-<dl class="facts one-column"><div><dt>${denial.count === 1 ? 'Trace ID' : 'Trace IDs'}</dt><dd>${traces(trace_ids, denial.count)}</dd></div></dl>`;
+<dl class="definitions one-column"><div><dt>${denial.count === 1 ? 'Trace ID' : 'Trace IDs'}</dt><dd>${traces(trace_ids, denial.count)}</dd></div></dl>`;
 }
 
 function traces(ids: readonly string[], denials: number): Part {

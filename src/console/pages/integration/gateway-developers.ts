@@ -74,7 +74,7 @@ interface DeveloperSpend {
   readonly budgets: ListPages<LimitItem> | ApiFailure;
   /** The budget for each member or key; undefined if there is none. */
   readonly eachBudget: LimitItem | undefined;
-  readonly standings: Standings;
+  readonly usages: LimitUsages;
   readonly denials: Denials;
   /** True if each denial can be assigned to a row. Denials name keys, and only a visitor who may read keys sees whose they are. */
   readonly isAttributed: boolean;
@@ -101,10 +101,10 @@ async function readSpend(
   const eachBudget =
     budgets instanceof ApiFailure ? undefined : budgets.data.find((one) => isForEach(one, field));
   const values = usage.data.map((row) => row[field] ?? null);
-  const [keys, members, standings] = await Promise.all([
+  const [keys, members, usages] = await Promise.all([
     keysById(api, org, field === 'key_id' ? values.flatMap((id) => id ?? []) : denials.keyIds),
     memberNames(api, org, field === 'member_id' ? values : []),
-    standingsOf(api, org, eachBudget, field),
+    usagesOf(api, org, eachBudget, field),
   ]);
   const isAttributed = field === 'key_id' || denials.keyIds.every((id) => keys.has(id));
   return {
@@ -114,7 +114,7 @@ async function readSpend(
     grouping,
     budgets,
     eachBudget,
-    standings,
+    usages,
     denials,
     isAttributed,
     keys,
@@ -180,7 +180,7 @@ function deniedCell(
   return count(counted.reduce((sum, [, denied]) => sum + denied, 0));
 }
 
-interface Standings {
+interface LimitUsages {
   readonly byValue: ReadonlyMap<string, LimitItemUsage>;
   /** True if a value that is missing has used nothing. */
   readonly isComplete: boolean;
@@ -191,12 +191,12 @@ function isForEach({ match }: LimitItem, field: GroupingField): boolean {
 }
 
 /** Returns what each member or key has used of the budget that each of them has. */
-async function standingsOf(
+async function usagesOf(
   api: Api,
   org: VisitedOrg,
   eachBudget: LimitItem | undefined,
   field: GroupingField,
-): Promise<Standings> {
+): Promise<LimitUsages> {
   const listed =
     eachBudget &&
     (await readPages(
@@ -216,7 +216,7 @@ async function standingsOf(
 
 /** Shows what is left of the own budget of the member or key, the one with the least left; without one, of the budget for each. */
 function budgetCell(spend: DeveloperSpend, value: string | null): Part {
-  const { visit, budgets, eachBudget, standings } = spend;
+  const { visit, budgets, eachBudget, usages } = spend;
   const [field, , , scopeKind] = spend.grouping;
   if (value === null || budgets instanceof ApiFailure) {
     return '–';
@@ -230,9 +230,9 @@ function budgetCell(spend: DeveloperSpend, value: string | null): Part {
   }
   if (eachBudget !== undefined) {
     const whole = inUnit(eachBudget.unit, eachBudget.limit);
-    const standing = standings.byValue.get(value);
-    const unused = standings.isComplete ? `${whole} left` : `${whole} each`;
-    return html`${standing === undefined ? unused : html`${remaining(eachBudget, standing)} of ${whole} left`}${subline(limitLink(eachBudget))}`;
+    const usage = usages.byValue.get(value);
+    const unused = usages.isComplete ? `${whole} left` : `${whole} each`;
+    return html`${usage === undefined ? unused : html`${remaining(eachBudget, usage)} of ${whole} left`}${subline(limitLink(eachBudget))}`;
   }
   const newBudget = '/console/limits/budgets/new';
   return (
