@@ -1,7 +1,7 @@
 /** Edge decisions with `fit`: the most output tokens that all limits allow. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { useOrgPerTest, useWorld } from '../../test/harness.ts';
-import { refusalOf } from '../../test/support/limits.ts';
+import { errorSummary } from '../../test/support/limits.ts';
 
 const world = useWorld();
 const org = useOrgPerTest(world);
@@ -31,7 +31,7 @@ const rate = (policy: object) =>
 describe('a decision that fits', () => {
   test('holds what the cap pays, where the same call without `fit` is denied', async () => {
     await cap('1.5');
-    expect(refusalOf(await ask({ max_output_tokens: 64_000 }))).toEqual([402, 'spend_cap_exceeded']);
+    expect(errorSummary(await ask({ max_output_tokens: 64_000 }))).toEqual([402, 'spend_cap_exceeded']);
     const { status, json } = await askFitting({ max_output_tokens: 64_000 });
     // 1,000 input tokens cost 0.003, each output token 0.000025.
     expect([status, json.max_output_tokens, json.held_usd]).toEqual([200, 59_880, '1.5']);
@@ -66,7 +66,7 @@ describe('a decision that fits', () => {
       expect.objectContaining({ attempted_usd: '1.003', spent_usd: '0' }),
     ]);
     expect((await askFitting({ max_output_tokens: 64_000, min_output_tokens: 39_880 })).status).toBe(200);
-    expect(refusalOf(await askFitting({ max_output_tokens: 1 }))).toEqual([402, 'spend_cap_exceeded']);
+    expect(errorSummary(await askFitting({ max_output_tokens: 1 }))).toEqual([402, 'spend_cap_exceeded']);
   });
 
   test('returns the same number for the same idempotency key, whatever was spent since', async () => {
@@ -76,7 +76,7 @@ describe('a decision that fits', () => {
     await askFitting({ max_output_tokens: 64_000 });
     const again = await askFitting({ max_output_tokens: 10_000 }, headers);
     expect([again.text, again.headers['idempotent-replayed']]).toEqual([first.text, 'true']);
-    expect(refusalOf(await askFitting({ max_output_tokens: 10_001 }, headers))).toEqual([
+    expect(errorSummary(await askFitting({ max_output_tokens: 10_001 }, headers))).toEqual([
       409,
       'idempotency_key_conflict',
     ]);
@@ -92,12 +92,12 @@ describe('a decision that fits', () => {
     [{ fit: 'yes', max_output_tokens: 9 }, 'fit invalid_type'],
     [{ fit: true, max_output_tokens: 9, min_output_tokens: -1 }, 'min_output_tokens out_of_range'],
   ])('rejects %j', async (body, error) => {
-    expect(refusalOf(await ask(body))).toEqual([422, 'validation_failed', error]);
+    expect(errorSummary(await ask(body))).toEqual([422, 'validation_failed', error]);
   });
 
   test('a decision that fits may have no output at all, if that was asked for', async () => {
     await cap('0.003');
-    expect(refusalOf(await askFitting({ max_output_tokens: 9 }))).toEqual([402, 'spend_cap_exceeded']);
+    expect(errorSummary(await askFitting({ max_output_tokens: 9 }))).toEqual([402, 'spend_cap_exceeded']);
     expect((await askFitting({ max_output_tokens: 9, min_output_tokens: 0 })).json.max_output_tokens).toBe(0);
   });
 });
@@ -106,7 +106,7 @@ describe('rate limits by tokens or cost', () => {
   test('reduce the hold to their burst, and then to what they allow now', async () => {
     await rate({ unit: 'tokens', limit: 6_000, burst: 5_000 });
     expect((await askFitting({ max_output_tokens: 64_000 })).json.max_output_tokens).toBe(4_000);
-    expect(refusalOf(await askFitting({ max_output_tokens: 64_000 }))).toEqual([429, 'rate_limited']);
+    expect(errorSummary(await askFitting({ max_output_tokens: 64_000 }))).toEqual([429, 'rate_limited']);
     // Half an hour refills 3,000 tokens.
     world.clock.advanceSeconds(1_800);
     expect((await askFitting({ max_output_tokens: 64_000 })).json.max_output_tokens).toBe(2_000);
@@ -131,7 +131,7 @@ describe('rate limits by tokens or cost', () => {
   test('get everything back if the ledger denies', async () => {
     await rate({ unit: 'tokens', limit: 5_000 });
     await cap('0.001');
-    expect(refusalOf(await askFitting({ max_output_tokens: 4_000 }))).toEqual([402, 'spend_cap_exceeded']);
+    expect(errorSummary(await askFitting({ max_output_tokens: 4_000 }))).toEqual([402, 'spend_cap_exceeded']);
     await cap('9');
     expect((await askFitting({ max_output_tokens: 4_000 })).json.max_output_tokens).toBe(4_000);
   });

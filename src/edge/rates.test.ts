@@ -1,7 +1,7 @@
 /** Edge decisions by tier, region, input size, one-hour cache writes and units. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createWorld, type TestOrg, type World } from '../../test/harness.ts';
-import { refusalOf } from '../../test/support/limits.ts';
+import { errorSummary } from '../../test/support/limits.ts';
 
 let world: World;
 let org: TestOrg;
@@ -116,7 +116,7 @@ describe('a decision', () => {
     expect(faultsOf(await ask({ cache_write_1h_tokens: 1_001 }))).toEqual([
       'cache_write_1h_tokens out_of_range',
     ]);
-    expect(refusalOf(await ask({ units: { Page: 1 } }))).toEqual([
+    expect(errorSummary(await ask({ units: { Page: 1 } }))).toEqual([
       422,
       'validation_failed',
       'units invalid_format',

@@ -1707,11 +1707,11 @@ describe('a posting', () => {
     const again = await world.post(orgId, '5', { externalId: 'x' });
     expect(again).toMatchObject({
       kind: 'done',
-      outcomes: [{ kind: 'known', runId: first.posting.runId }],
+      outcomes: [{ kind: 'existing', runId: first.posting.runId }],
     });
     const opened = await world.posted(orgId, '1', { kind: 'open', externalId: 'y' });
     expect(await world.post(orgId, '1', { kind: 'open', externalId: 'y' })).toMatchObject({
-      outcomes: [{ kind: 'known', runId: opened.posting.runId }],
+      outcomes: [{ kind: 'existing', runId: opened.posting.runId }],
     });
     expect(await counterOf(orgId, 'cap')).toBe(at('1', '1'));
     // The same id in another org is a different run.
@@ -1730,7 +1730,7 @@ describe('a posting', () => {
     });
     // Nothing of that group was posted.
     const first = postedOf(await post(x('c')));
-    const known = { kind: 'done', outcomes: [{ kind: 'known', runId: first.posting.runId }] };
+    const known = { kind: 'done', outcomes: [{ kind: 'existing', runId: first.posting.runId }] };
     for (const restart of [async () => undefined, () => world.restart()]) {
       await restart();
       expect(await post(x('c', '5'))).toMatchObject(known);
@@ -1749,7 +1749,7 @@ describe('a posting', () => {
     const postings = ['1', '1'].map((cost) => world.postingOf(cost, { externalId: 'x' }));
     expect(await world.ledger.post({ orgId, postings })).toMatchObject({
       kind: 'done',
-      outcomes: [{ kind: 'posted' }, { kind: 'known', runId: postings[0]?.runId }],
+      outcomes: [{ kind: 'posted' }, { kind: 'existing', runId: postings[0]?.runId }],
     });
     expect(await counterOf(orgId, 'cap')).toBe(at('1'));
   });
@@ -1822,7 +1822,7 @@ describe('a posting', () => {
     await world.ledger.post(group());
     expect(seen).toEqual([
       [1n, 'posted'],
-      [1n, 'known'],
+      [1n, 'existing'],
     ]);
   });
 });

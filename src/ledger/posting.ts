@@ -198,7 +198,7 @@ export type Mark =
 export type Outcome<Run = unknown> =
   | Posted<Run>
   /** A run with this `externalId` exists already. */
-  | { readonly kind: 'known'; readonly posting: Posting<Run>; readonly runId: string }
+  | { readonly kind: 'existing'; readonly posting: Posting<Run>; readonly runId: string }
   /** Only in a group with `skipRejected`. */
   | { readonly kind: 'rejected'; readonly posting: Posting<Run>; readonly rejection: PostingRejection };
 

@@ -72,7 +72,7 @@ describe.each<[Fault, boolean]>([
     await eventually(async () => expect(await counter(orgId)).toEqual(happened ? at('3') : at('0', '4')));
     expect(await settle()).toMatchObject({
       kind: 'done',
-      outcomes: [{ kind: happened ? 'known' : 'posted' }],
+      outcomes: [{ kind: happened ? 'existing' : 'posted' }],
     });
     expect(await counter(orgId)).toEqual(at('3'));
     expect(await findEnds(world.db, [orgId], [hold.id])).toMatchObject([{ ended_as: 'settled' }]);
@@ -88,7 +88,7 @@ describe.each<[Fault, boolean]>([
     await settle().catch(() => undefined);
     expect(await settle()).toMatchObject({
       kind: 'done',
-      outcomes: [{ kind: happened ? 'known' : 'posted' }],
+      outcomes: [{ kind: happened ? 'existing' : 'posted' }],
     });
     expect(await counter(orgId)).toEqual(at('3'));
     expect(await world.audit(orgId)).toEqual([]);

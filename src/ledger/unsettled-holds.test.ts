@@ -328,7 +328,7 @@ describe('a late settlement', () => {
       kind: 'done',
       outcomes: [{ kind: 'posted', marks: ['late'], posting: { runId: end?.run_id } }],
     });
-    expect(await settle()).toMatchObject({ outcomes: [{ kind: 'known', runId: end?.run_id }] });
+    expect(await settle()).toMatchObject({ outcomes: [{ kind: 'existing', runId: end?.run_id }] });
     expect(verdictOf(await world.post(orgId, '2', { decisionId: hold.id }))).toBe('settled_already');
     expect(await entriesOf(orgId)).toMatchObject([
       { usd_nanos: usd('5'), marks: ['unsettled'] },

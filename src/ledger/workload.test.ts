@@ -402,9 +402,9 @@ class Workload {
       return;
     }
     const [outcome] = result.outcomes;
-    if (outcome?.kind === 'known') {
+    if (outcome?.kind === 'existing') {
       expect(expected).toEqual({ known: outcome.runId });
-      this.#count('known');
+      this.#count('existing');
     } else if (outcome?.kind === 'posted') {
       this.#apply(outcome, posting, expected);
     }

@@ -11,12 +11,12 @@ export function sender(world: () => World, base: () => string, key: () => string
 }
 
 /** Returns the status, the error code and, for validation errors, each field with its code. */
-export function refusalOf({ status, json }: TestAnswer): unknown[] {
+export function errorSummary({ status, json }: TestAnswer): unknown[] {
   const fields: { field: string; code: string }[] = json?.error?.details?.fields ?? [];
   return [status, json?.error?.code, ...fields.map(({ field, code }) => `${field} ${code}`).sort()];
 }
 
-/** The value of `refusalOf` for a validation error. */
+/** The value of `errorSummary` for a validation error. */
 export const invalid = (...fields: string[]) => [422, 'validation_failed', ...fields.sort()];
 
 export interface Recorded {

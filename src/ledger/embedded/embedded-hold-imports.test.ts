@@ -39,7 +39,7 @@ describe.runIf(engine === 'embedded')('an import', () => {
       expect(await world.ledger.importHolds({ orgId, holds: [hold] })).toMatchObject([{ kind: 'added' }]);
       await world.posted(orgId, '2', { decisionId: hold.id });
     };
-    expect(await world.ledger.importHolds({ orgId, holds: [hold] })).toEqual([{ kind: 'known' }]);
+    expect(await world.ledger.importHolds({ orgId, holds: [hold] })).toEqual([{ kind: 'existing' }]);
     expect(isInterrupted).toBe(true);
     expect(await world.ledger.reads.findHold(orgId, hold.id)).toBeUndefined();
     world.clock.advanceSeconds(901);

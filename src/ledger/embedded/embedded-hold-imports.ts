@@ -49,12 +49,12 @@ async function importHold({ db, states, durable }: EmbeddedState, imported: Hold
     // time.
     const ended = await findEnds(db, [orgId], [id]);
     if (orgState.holds.has(id)) {
-      return { kind: 'known' };
+      return { kind: 'existing' };
     }
     if (ended.length > 0) {
       // A run settled the decision before its import, so the end was stored without the key.
       await storeKeys(db, [imported]);
-      return { kind: 'known' };
+      return { kind: 'existing' };
     }
     const applicable = applicableCounters(orgState.limits, scope, admittedAtMs, surface);
     const missing = orgState.missingCounters(applicable.counters, scope);

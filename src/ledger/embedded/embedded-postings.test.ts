@@ -29,7 +29,7 @@ function slowsTransactions(db: Database): Database {
           // Not awaited, so that the commit is sent at once. The next charge arrives during the first of these, and is decided during
           // the second.
           if (now !== undefined) {
-            await tx.unanswered.query('SELECT pg_sleep(0.1)', []);
+            await tx.pipelined.query('SELECT pg_sleep(0.1)', []);
           }
           const done = await work(tx);
           if (violates) {
@@ -39,8 +39,8 @@ function slowsTransactions(db: Database): Database {
             );
           }
           if (now !== undefined) {
-            await tx.unanswered.query('SELECT pg_sleep(0.1)', []);
-            await tx.unanswered.query('SELECT 1 / $1::int', [now.fails ? 0 : 1]);
+            await tx.pipelined.query('SELECT pg_sleep(0.1)', []);
+            await tx.pipelined.query('SELECT 1 / $1::int', [now.fails ? 0 : 1]);
           }
           return done;
         },
@@ -152,7 +152,7 @@ describe.runIf(engine === 'embedded')('a charge that arrives while another one i
   );
 
   test.each([
-    ['is the same run', false, 'known'],
+    ['is the same run', false, 'existing'],
     ['is a new run if the one before is rolled back', true, 'posted'],
   ])('with its external_id %s', async (_, fails, kind) => {
     const orgId = await newOrg();
@@ -164,12 +164,12 @@ describe.runIf(engine === 'embedded')('a charge that arrives while another one i
   });
 
   test.each([
-    ['is that run', '1', 'sent once', { kind: 'done', outcomes: [{ kind: 'known' }] }],
+    ['is that run', '1', 'sent once', { kind: 'done', outcomes: [{ kind: 'existing' }] }],
     [
       'is that run, also if it would exceed a limit',
       '9',
       'sent once',
-      { kind: 'done', outcomes: [{ kind: 'known' }] },
+      { kind: 'done', outcomes: [{ kind: 'existing' }] },
     ],
     ['conflicts with it if its content differs', '1', 'changed', { kind: 'external_id_conflict' }],
   ])('with the external_id of an earlier run %s', async (_, dollars, contentDigest, value) => {

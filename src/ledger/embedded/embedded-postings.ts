@@ -226,7 +226,7 @@ export class EmbeddedPostings<Run> {
         // hold is removed again; if the process ends before that, `restoreHolds` drops it.
         [alerts] = await Promise.all([
           writeBatch(tx, deps, batch, nowMs, preceding),
-          batch.uncommitted.length > 0 ? advanceClock(tx.unanswered, orgIds, nowMs) : undefined,
+          batch.uncommitted.length > 0 ? advanceClock(tx.pipelined, orgIds, nowMs) : undefined,
           batch.newHolds.length > 0 ? durable.add(batch.newHolds) : undefined,
         ]);
         if (current !== undefined) {

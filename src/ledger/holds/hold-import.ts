@@ -26,7 +26,7 @@ export interface AddedHold {
 export type ImportedHold =
   | ({ readonly kind: 'added' } & AddedHold)
   /** The hold exists already, or has ended. */
-  | { readonly kind: 'known' };
+  | { readonly kind: 'existing' };
 
 /**
  * Adds the hold to the org state. Amounts that would push a counter beyond the largest amount are reduced: such a decision must

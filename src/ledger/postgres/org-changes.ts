@@ -94,9 +94,9 @@ export class OrgChanges {
       const hold =
         key === null || !this.#usedKeys.has(key.digest) ? imported : { ...imported, idempotency: null };
       if (this.orgState.holds.has(imported.id)) {
-        results.push({ kind: 'known' });
+        results.push({ kind: 'existing' });
       } else if (ended.has(imported.id)) {
-        results.push({ kind: 'known' });
+        results.push({ kind: 'existing' });
         settledBefore.push(hold);
         this.useKey(hold.idempotency);
       } else {

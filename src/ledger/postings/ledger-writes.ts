@@ -163,7 +163,7 @@ export async function addToTallies(tx: Transaction, posted: readonly Posted[]): 
     }
   }
   if (tallies.size > 0) {
-    await tx.unanswered.query(
+    await tx.pipelined.query(
       `INSERT INTO limit_tallies AS there (org_id, limit_id, settled)
        SELECT org_id, limit_id, settled FROM jsonb_to_recordset($1::jsonb) AS r(org_id text, limit_id text, settled int8)
        ON CONFLICT (org_id, limit_id) DO UPDATE SET settled = there.settled + excluded.settled`,

@@ -23,12 +23,12 @@ afterAll(() => world.close());
 const settled = async () => Object.values(await world.counters(orgId));
 
 test.each([
-  ['is returned', '1', 'sent', { kind: 'done', outcomes: [{ kind: 'known' }] }],
+  ['is returned', '1', 'sent', { kind: 'done', outcomes: [{ kind: 'existing' }] }],
   [
     'is returned, though a new one would be denied',
     '10',
     'sent',
-    { kind: 'done', outcomes: [{ kind: 'known' }] },
+    { kind: 'done', outcomes: [{ kind: 'existing' }] },
   ],
   ['is a conflict if its content differs', '1', 'changed', { kind: 'external_id_conflict', index: 0 }],
   ['is a conflict, though a new one would be denied', '10', 'changed', { kind: 'external_id_conflict' }],
@@ -61,7 +61,7 @@ test('of several runs with one external_id, one is posted', async () => {
     Array.from({ length: 20 }, () => world.post(orgId, '1', { externalId: 'x' })),
   );
   const kinds = results.map((result) => result.kind === 'done' && result.outcomes[0]?.kind);
-  expect(kinds.toSorted()).toEqual([...Array.from({ length: 19 }, () => 'known'), 'posted']);
+  expect(kinds.toSorted()).toEqual([...Array.from({ length: 19 }, () => 'existing'), 'posted']);
   expect(await settled()).toEqual([`${usd('2')}+0`]);
   expect(await world.audit(orgId)).toEqual([]);
 });

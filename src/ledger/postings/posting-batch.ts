@@ -132,7 +132,7 @@ export async function writeBatch<Run>(
     insertIdentities(tx, posted),
     deps.writeRuns(tx, posted),
     insertEntries(tx, posted),
-    addToUsage(tx.unanswered, posted),
+    addToUsage(tx.pipelined, posted),
     addToTallies(tx, posted),
   ]);
   const permitted = posted.filter(({ posting }) => posting.permit !== undefined);
@@ -143,13 +143,13 @@ export async function writeBatch<Run>(
     const hold = open?.hold ?? settledUnheld;
     return hold === null ? [] : [endOf(hold, posting)];
   });
-  await insertEnds(tx.unanswered, ends, nowMs);
+  await insertEnds(tx.pipelined, ends, nowMs);
   for (const { orgId, posting, marks } of posted) {
     const { kind, decisionId, runId } = posting;
     if (marks.includes('late') && decisionId !== null) {
-      await claimEnded(tx.unanswered, orgId, decisionId, runId);
+      await claimEnded(tx.pipelined, orgId, decisionId, runId);
     } else if (kind === 'resettle' && decisionId !== null) {
-      await assignEnded(tx.unanswered, orgId, decisionId, runId);
+      await assignEnded(tx.pipelined, orgId, decisionId, runId);
     }
   }
   const alertsByOrg: OrgAlerts[] = [];

@@ -34,7 +34,7 @@ export interface PostingDeciderRequest {
 }
 
 type DecidedPosting<Run> = UncommittedPosting<Run> | PostingRejection;
-type ExistingRunOutcome<Run> = Extract<Outcome<Run>, { kind: 'known' }>;
+type ExistingRunOutcome<Run> = Extract<Outcome<Run>, { kind: 'existing' }>;
 
 /** Decides groups in order. Each group sees the counters as the previous groups left them. */
 export class PostingDecider<Run> {
@@ -58,7 +58,7 @@ export class PostingDecider<Run> {
         if (decided instanceof UncommittedPosting) {
           outcomes.push(decided.posted);
           uncommitted.push(...decided.withReversal());
-        } else if (decided.kind === 'known') {
+        } else if (decided.kind === 'existing') {
           outcomes.push(decided);
         } else if (group.skipRejected === true) {
           outcomes.push({ kind: 'rejected', posting, rejection: decided });
@@ -85,7 +85,7 @@ export class PostingDecider<Run> {
       const isComparable = contentDigest !== null && existing.contentDigest !== null;
       return isComparable && contentDigest !== existing.contentDigest
         ? { kind: 'external_id_conflict', index }
-        : { kind: 'known', posting, runId: existing.runId };
+        : { kind: 'existing', posting, runId: existing.runId };
     }
     const decided =
       posting.permit === undefined

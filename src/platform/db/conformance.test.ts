@@ -264,28 +264,28 @@ describe('transactions', () => {
     await expect(swallowed).rejects.toThrow('swallowed');
   });
 
-  test('runs unanswered statements in order, and fails if one of them fails', async () => {
+  test('runs pipelined statements in order, and fails if one of them fails', async () => {
     const seen = await db.transaction(async (tx) => {
-      await insert(tx.unanswered, 'unanswered', 'a');
-      const rows = await tx.query(`SELECT id FROM things WHERE org_id = 'unanswered'`, []);
-      await insert(tx.unanswered, 'unanswered', 'b');
+      await insert(tx.pipelined, 'pipelined', 'a');
+      const rows = await tx.query(`SELECT id FROM things WHERE org_id = 'pipelined'`, []);
+      await insert(tx.pipelined, 'pipelined', 'b');
       return rows;
     });
     expect(seen).toEqual([{ id: 'a' }]);
     const violating = db.transaction(async (tx) => {
-      await insert(tx.unanswered, 'unanswered', 'c');
-      await insert(tx.unanswered, 'unanswered', 'a');
-      await insert(tx.unanswered, 'unanswered', 'd');
+      await insert(tx.pipelined, 'pipelined', 'c');
+      await insert(tx.pipelined, 'pipelined', 'a');
+      await insert(tx.pipelined, 'pipelined', 'd');
     });
     await expect(violating).rejects.toSatisfy((error) => isUniqueViolation(error, 'things_pkey'));
     const unsendable = db.transaction(async (tx) => {
-      await insert(tx.unanswered, 'unanswered', 'e');
-      const row = { org_id: 'unanswered', id: 'f', n: 2n ** 64n };
+      await insert(tx.pipelined, 'pipelined', 'e');
+      const row = { org_id: 'pipelined', id: 'f', n: 2n ** 64n };
       const columns = { org_id: 'text', id: 'text', n: 'int8' } as const;
-      await insertMany(tx.unanswered, 'things', columns, [row]);
+      await insertMany(tx.pipelined, 'things', columns, [row]);
     });
     await expect(unsendable).rejects.toThrow();
-    expect(await ids('unanswered')).toEqual(['a', 'b']);
+    expect(await ids('pipelined')).toEqual(['a', 'b']);
   });
 
   test('the database isolates concurrent transactions', async () => {

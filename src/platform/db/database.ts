@@ -36,7 +36,7 @@ export interface Transaction extends TransactionStatements {
    * Sends statements whose results are not needed. They are sent in order with all other statements, and only awaited at the end of
    * the transaction. An error in one of them fails the transaction.
    */
-  readonly unanswered: TransactionStatements;
+  readonly pipelined: TransactionStatements;
   /** Sends all statements and resolves when the database has run them. Only on the embedded engine. */
   executed?(): Promise<void>;
   /** Notifies every listener in every process after the transaction has committed. */
@@ -287,7 +287,7 @@ export async function insertEach<Columns extends ColumnTypes, Item>(
 
 /** Returns the connection for inserting the items. Several batches are awaited one by one, so that they are not all in memory at once. */
 export function senderOf(tx: Transaction, items: readonly unknown[]): Queryable {
-  return items.length <= itemsPerStatement ? tx.unanswered : tx;
+  return items.length <= itemsPerStatement ? tx.pipelined : tx;
 }
 
 function arrayType(type: ColumnTypes[string]): ArrayType {

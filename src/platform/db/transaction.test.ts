@@ -47,8 +47,8 @@ test('reports the cause of a failure, also if errors of later statements arrive 
       ...notifications,
     },
     async (tx) => {
-      await tx.unanswered.query('INSERT');
-      await tx.unanswered.query('UPDATE');
+      await tx.pipelined.query('INSERT');
+      await tx.pipelined.query('UPDATE');
     },
   );
   await expect(transaction).rejects.toBe(diskFull);
@@ -87,12 +87,12 @@ test('uses no result and sends nothing more if BEGIN fails', async () => {
 
 test('commits only after the statements that were not awaited, and not if one of them failed', async () => {
   const { log, parts } = recordingConnection();
-  await runTransaction(parts, async (tx) => void (await tx.unanswered.query('INSERT')));
+  await runTransaction(parts, async (tx) => void (await tx.pipelined.query('INSERT')));
   expect(log.indexOf('INSERT answered')).toBeLessThan(log.indexOf('COMMIT'));
 
   const diskFull = reported('53100');
   const failing = recordingConnection({ INSERT: diskFull });
-  const transaction = runTransaction(failing.parts, async (tx) => void (await tx.unanswered.query('INSERT')));
+  const transaction = runTransaction(failing.parts, async (tx) => void (await tx.pipelined.query('INSERT')));
   await expect(transaction).rejects.toBe(diskFull);
   expect(failing.log).not.toContain('COMMIT');
 });

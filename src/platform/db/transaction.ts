@@ -90,8 +90,8 @@ export async function runTransaction<Result>(
     }),
     ...(executed !== undefined && { executed }),
     isDistributed,
-    get unanswered() {
-      return unanswered;
+    get pipelined() {
+      return pipelined;
     },
     async notify(channel, payload) {
       const notification = { channel, payload };
@@ -103,21 +103,21 @@ export async function runTransaction<Result>(
   const unobserved = new Set<unknown>();
   /** Statements in flight that are not awaited. */
   const inFlight: Promise<unknown>[] = [];
-  function sendUnanswered(send: () => Promise<unknown>): void {
+  function sendPipelined(send: () => Promise<unknown>): void {
     const answered = sendPart(send).catch((error) => unobserved.add(error));
     if (!sendsAtOnce) {
       inFlight.push(answered);
     }
   }
-  const unanswered: TransactionStatements = {
+  const pipelined: TransactionStatements = {
     isDistributed,
     async query(sql, params) {
-      sendUnanswered(() => connection.query(sql, params));
+      sendPipelined(() => connection.query(sql, params));
       return [];
     },
     ...(insertRows !== undefined && {
       async insertRows(...rows: Parameters<typeof insertRows>) {
-        sendUnanswered(() => insertRows(...rows));
+        sendPipelined(() => insertRows(...rows));
       },
     }),
   };
@@ -125,7 +125,7 @@ export async function runTransaction<Result>(
   if (sendsAtOnce) {
     // Waits for the microtasks of the previous transaction, which update memory after its commit.
     await new Promise<void>((resolve) => process.nextTick(resolve));
-    await unanswered.query(beginStatement(snapshot));
+    await pipelined.query(beginStatement(snapshot));
   } else {
     const begun = begin?.() ?? connection.query(beginStatement(snapshot));
     if (readsFirst) {

@@ -1,7 +1,7 @@
 /** Rotation of the signing key, and the operators' log. */
 import { describe, expect, test } from 'vitest';
 import { useOrg, useWorld } from '../../../../test/harness.ts';
-import { refusalOf } from '../../../../test/support/limits.ts';
+import { errorSummary } from '../../../../test/support/limits.ts';
 import { newPrivateKey, tokenSigner } from './signing.ts';
 import { openSigner } from './signing-keys.ts';
 
@@ -132,7 +132,7 @@ describe('rotation of the signing key', () => {
       { kind: 'key_invalid' },
       { kind: 'anchor_invalid' },
     ]);
-    expect(refusalOf(await ofOrg('POST', '/checkpoints'))).toEqual([503, 'service_unavailable']);
+    expect(errorSummary(await ofOrg('POST', '/checkpoints'))).toEqual([503, 'service_unavailable']);
     expect(world.logLines.filter((line) => line.includes('cannot be read: restore it'))).toHaveLength(1);
     expect((await world.request('GET', '/v1/meta/audit-signing-key')).status).toBe(503);
     expect((await ofOrg('GET', '')).status).toBe(200);
@@ -226,7 +226,7 @@ describe('rotation of the signing key', () => {
     const before = await inUse();
     const sealed = world.services.secrets.encrypt(newPrivateKey(), 'audit_signing_key 100');
     await put({ generation: 100, sealed });
-    expect(refusalOf(await rotate())).toEqual([409, 'conflict']);
+    expect(errorSummary(await rotate())).toEqual([409, 'conflict']);
     expect((await inUse())?.generation).toBe(100);
     // A generation number that was written directly to the database does not count.
     await put({ ...before, generation: 2_147_483_647 });
@@ -291,7 +291,7 @@ describe("the operators' log", () => {
   test("the operators' log is restricted to operators", async () => {
     for (const path of ['audit-log', 'audit-log/verify', 'audit-log/checkpoints']) {
       const answer = await world.request('GET', `/v1/admin/${path}`, { key: org.ownerKey });
-      expect(refusalOf(answer)).toEqual([403, 'forbidden']);
+      expect(errorSummary(answer)).toEqual([403, 'forbidden']);
     }
   });
 });

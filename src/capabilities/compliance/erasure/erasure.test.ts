@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { engine, type TestOrg, useOrg, useWorld } from '../../../../test/harness.ts';
-import { refusalOf } from '../../../../test/support/limits.ts';
+import { errorSummary } from '../../../../test/support/limits.ts';
 import { createIds } from '../../../platform/ids.ts';
 import { recordChange, renamedPath } from '../audit/index.ts';
 import { rowsPerBatch } from './batched-rows.ts';
@@ -89,7 +89,7 @@ async function leaveTraces(): Promise<{ decision: string; runId: string }> {
   expect(refused.status).toBe(402);
   await call('PUT', `/v1/orgs/${org.id}/chain-budget`, { max_cost_usd: '5' });
   const inChain = await call('POST', '/v1/runs', { model: 'm', chain_id: chain, cost_usd: '9' });
-  expect(refusalOf(inChain)).toEqual([402, 'chain_budget_exceeded']);
+  expect(errorSummary(inChain)).toEqual([402, 'chain_budget_exceeded']);
   const voided = await call(
     'POST',
     '/v1/edge/decision',
@@ -231,18 +231,18 @@ describe('a customer with records in every table', () => {
       content: `I am ${person}`,
     };
     const replay = await call('POST', '/v1/runs', body, { 'idempotency-key': 'first' });
-    expect(refusalOf(replay)).toEqual([410, 'gone']);
+    expect(errorSummary(replay)).toEqual([410, 'gone']);
   });
 
   test('does not match the stored response of a decision again, and its key stays used', async () => {
     const decide = (key: string, more: object) =>
       call('POST', '/v1/edge/decision', { ...scope, ...more }, { 'idempotency-key': key });
-    expect(refusalOf(await decide('voided', { estimated_cost_usd: '0.1' }))).toEqual([410, 'gone']);
-    expect(refusalOf(await decide('open', { chain_id: chain, estimated_cost_usd: '0.2' }))).toEqual([
+    expect(errorSummary(await decide('voided', { estimated_cost_usd: '0.1' }))).toEqual([410, 'gone']);
+    expect(errorSummary(await decide('open', { chain_id: chain, estimated_cost_usd: '0.2' }))).toEqual([
       410,
       'gone',
     ]);
-    expect(refusalOf(await decide('open', { estimated_cost_usd: '0.2' }))).toEqual([
+    expect(errorSummary(await decide('open', { estimated_cost_usd: '0.2' }))).toEqual([
       409,
       'idempotency_key_conflict',
     ]);
@@ -252,7 +252,7 @@ describe('a customer with records in every table', () => {
     const { json } = await call('GET', `/v1/orgs/${org.id}/customer-erasures`);
     expect(json.data).toMatchObject([{ state: 'erased', pseudonym: expect.stringMatching(/^erased-/) }]);
     expect(json.data[0].changed).toBeGreaterThan(10);
-    expect(refusalOf(await erase())).toEqual([404, 'not_found']);
+    expect(errorSummary(await erase())).toEqual([404, 'not_found']);
     const { json: log } = await call(
       'GET',
       `/v1/orgs/${org.id}/audit-log?action=customers.erase&outcome=success`,
@@ -267,7 +267,7 @@ describe('a customer with records in every table', () => {
       limit_usd: '0.5',
     });
     expect((await call('POST', '/v1/runs', run)).status).toBe(201);
-    expect(refusalOf(await call('POST', '/v1/runs', run))).toEqual([402, 'budget_exceeded']);
+    expect(errorSummary(await call('POST', '/v1/runs', run))).toEqual([402, 'budget_exceeded']);
     await expectBalanced();
     expect((await erase()).status).toBe(204);
     await settle();
@@ -282,10 +282,10 @@ test('rejects the erasure under a legal hold, and of an unknown customer', async
   const path = `/v1/orgs/${other.id}`;
   const ask = (method: string, sub: string, body?: object) =>
     world.request(method, `${path}${sub}`, { key: other.ownerKey, ...(body && { body }) });
-  expect(refusalOf(await ask('DELETE', '/customers/nobody'))).toEqual([404, 'not_found']);
+  expect(errorSummary(await ask('DELETE', '/customers/nobody'))).toEqual([404, 'not_found']);
   await ask('POST', '/customer-limits', { customer_id: 'c', period: 'day', limit_usd: '1' });
   await ask('PUT', '/retention-policy', { legal_hold: true });
-  expect(refusalOf(await ask('DELETE', '/customers/c'))).toEqual([409, 'conflict']);
+  expect(errorSummary(await ask('DELETE', '/customers/c'))).toEqual([409, 'conflict']);
   await ask('PUT', '/retention-policy', {});
   expect((await ask('DELETE', '/customers/c')).status).toBe(204);
 });
@@ -304,7 +304,7 @@ test('rejects the erasure of the wildcard, and keeps the limits for every custom
     ...spending,
   });
   expect((await ask('POST', '/v1/runs', { ...run, customer_id: '*' })).status).toBe(201);
-  expect(refusalOf(await ask('DELETE', `${path}/customers/*`))).toEqual([404, 'not_found']);
+  expect(errorSummary(await ask('DELETE', `${path}/customers/*`))).toEqual([404, 'not_found']);
   await world.db.transaction((tx) =>
     eraseLimits(tx, { orgId: other.id, from: '*', to: 'erased-1', now: world.clock.now(), cursor: null }),
   );
@@ -416,8 +416,8 @@ test('a short id does not affect names that only contain it', async () => {
   // The other customer's limit and chain keep their counts.
   const more = (cost_usd: string, said: object) =>
     ask('POST', '/v1/runs', { model: 'm1', cost_usd, ...said });
-  expect(refusalOf(await more('0.7', { customer_id: '21' }))).toEqual([402, 'budget_exceeded']);
-  expect(refusalOf(await more('0.3', { chain_id: 'c1' }))).toEqual([402, 'chain_budget_exceeded']);
+  expect(errorSummary(await more('0.7', { customer_id: '21' }))).toEqual([402, 'budget_exceeded']);
+  expect(errorSummary(await more('0.3', { chain_id: 'c1' }))).toEqual([402, 'chain_budget_exceeded']);
   const alerts = await world.db.query<{ key: string }>(
     'SELECT counter_key AS key FROM limit_alerts WHERE org_id = $1 ORDER BY 1',
     [other.id],
@@ -638,7 +638,7 @@ describe.each([
     expect((await ask('DELETE', `${path}/customers/${encodeURIComponent(customer_id)}`)).status).toBe(204);
     await settle();
     for (const [index, request] of about.entries()) {
-      expect(refusalOf(await send(index, request))).toEqual([410, 'gone']);
+      expect(errorSummary(await send(index, request))).toEqual([410, 'gone']);
     }
     expect((await unrelated()).status).toBe(200);
     const entries = await world.db.query<{ text: string }>(

@@ -1,7 +1,7 @@
 /** Deletions that fail, and the retention of the operators' log. */
 import { expect, test } from 'vitest';
 import { useOrg, useWorld } from '../../../../test/harness.ts';
-import { invalid, refusalOf } from '../../../../test/support/limits.ts';
+import { errorSummary, invalid } from '../../../../test/support/limits.ts';
 import { retryAfterMs } from './job.ts';
 
 const dayMs = 86_400_000;
@@ -134,10 +134,10 @@ test("keeps the operators' log as long as its policy says, and verifies it from 
 
 test("rejects invalid fields of the operators' policy", async () => {
   const put = (body: object) => asOperator('PUT', 'retention-policy', body);
-  expect(refusalOf(await put({ audit_days: 89 }))).toEqual(invalid('audit_days out_of_range'));
-  expect(refusalOf(await put({ runs_days: 30 }))).toEqual(invalid('runs_days unknown_field'));
+  expect(errorSummary(await put({ audit_days: 89 }))).toEqual(invalid('audit_days out_of_range'));
+  expect(errorSummary(await put({ runs_days: 30 }))).toEqual(invalid('runs_days unknown_field'));
   const asOwner = await world.request('GET', '/v1/admin/retention-policy', { key: org.ownerKey });
-  expect(refusalOf(asOwner)).toEqual([403, 'forbidden']);
+  expect(errorSummary(asOwner)).toEqual([403, 'forbidden']);
 });
 
 test('keeps ledger entries while their runs cannot be deleted', async () => {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type TestOrg, useWorld } from '../../../../test/harness.ts';
-import { invalid, refusalOf } from '../../../../test/support/limits.ts';
+import { errorSummary, invalid } from '../../../../test/support/limits.ts';
 import { dropEmptyMonths } from '../../../ledger/partitions.ts';
 import { retryAfterMs } from './job.ts';
 
@@ -109,13 +109,13 @@ describe('the policy', () => {
     [{ runs_days: 1.5 }, ['runs_days invalid_type']],
     [{ days: 1 }, ['days unknown_field']],
   ])('rejects %j', async (body, faults) => {
-    expect(refusalOf(await put(body))).toEqual(invalid(...faults));
+    expect(errorSummary(await put(body))).toEqual(invalid(...faults));
   });
 
   test('the retention policy is restricted to owners', async () => {
     const { secret } = await world.mintKey(org, 'admin', ['org:read', 'org:write']);
     const answer = await world.request('PUT', path(), { key: secret, body: {} });
-    expect(refusalOf(answer)).toEqual([403, 'forbidden']);
+    expect(errorSummary(answer)).toEqual([403, 'forbidden']);
     expect((await world.request('GET', path(), { key: secret })).status).toBe(200);
   });
 });
@@ -185,7 +185,7 @@ describe('deleting runs', () => {
     await world.services.ledger.maintenance.evictCounters();
     await expectBalanced('0.03');
     const more = await call('POST', '/v1/runs', { ...run, cost_usd: '0.021' });
-    expect(refusalOf(more)).toEqual([402, 'chain_budget_exceeded']);
+    expect(errorSummary(more)).toEqual([402, 'chain_budget_exceeded']);
     expect((await call('POST', '/v1/runs', { ...run, cost_usd: '0.02' })).status).toBe(201);
     await expectBalanced('0.05');
   });
@@ -202,7 +202,7 @@ describe('deleting runs', () => {
     expect((await call('GET', `/v1/runs/${started.json.id}`)).json.status).toBe('running');
     world.clock.advanceSeconds(2 * 86_400);
     await deleteAll();
-    expect(refusalOf(await call('GET', `/v1/runs/${started.json.id}`))).toEqual([404, 'not_found']);
+    expect(errorSummary(await call('GET', `/v1/runs/${started.json.id}`))).toEqual([404, 'not_found']);
   });
 
   test('does not create a deleted run again by its external id', async () => {
@@ -211,8 +211,8 @@ describe('deleting runs', () => {
     await deleteAll();
     const run = { model: 'm', cost_usd: '0.01', external_id: `${org.id} 40 0` };
     const same = { ...run, input_tokens: 10, output_tokens: 5, started_at: daysAgo(40) };
-    expect(refusalOf(await call('POST', '/v1/runs', same))).toEqual([410, 'gone']);
-    expect(refusalOf(await call('POST', '/v1/runs', run))).toEqual([409, 'conflict']);
+    expect(errorSummary(await call('POST', '/v1/runs', same))).toEqual([410, 'gone']);
+    expect(errorSummary(await call('POST', '/v1/runs', run))).toEqual([409, 'conflict']);
   });
 
   test('resumes after a failed batch', async () => {

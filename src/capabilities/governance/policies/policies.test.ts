@@ -1,7 +1,7 @@
 /** Creating, changing and deleting rules, dry runs and simulations, over HTTP. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { useWorld } from '../../../../test/harness.ts';
-import { recordedOf, refusalOf } from '../../../../test/support/limits.ts';
+import { errorSummary, recordedOf } from '../../../../test/support/limits.ts';
 import { errorOf, type PolicyWorld, policyWorld } from '../../../../test/support/policies.ts';
 
 const world = useWorld();
@@ -104,7 +104,7 @@ describe('a rule', () => {
       ...minimal,
       expression: 'model == "a" && foo == 1',
     });
-    expect(refusalOf(wrong)).toEqual([422, 'validation_failed', 'expression invalid_value']);
+    expect(errorSummary(wrong)).toEqual([422, 'validation_failed', 'expression invalid_value']);
     expect(wrong.json.error.details.fields[0].message).toBe('At character 17: Unknown variable: foo.');
     const id = await here.rule({ effect: 'block' });
     expect((await here.call('PATCH', `/policies/${id}`, { expression: 'model' })).status).toBe(422);
@@ -119,7 +119,7 @@ describe('a rule', () => {
     ['no models', { models: [] }, 'models empty'],
     ['a long expression', { expression: 'x'.repeat(2_001) }, 'expression out_of_range'],
   ])('a rule with %s is rejected', async (_, more, field) => {
-    expect(refusalOf(await here.call('POST', '/policies', { ...minimal, ...more }))).toEqual([
+    expect(errorSummary(await here.call('POST', '/policies', { ...minimal, ...more }))).toEqual([
       422,
       'validation_failed',
       field,
@@ -135,7 +135,7 @@ describe('a rule', () => {
       answer = await here.call('POST', '/policies', { ...minimal, expression: expensive });
     }
     expect(made).toBeLessThan(10);
-    expect(refusalOf(answer)).toEqual([422, 'validation_failed', 'expression out_of_range']);
+    expect(errorSummary(answer)).toEqual([422, 'validation_failed', 'expression out_of_range']);
     await here.rule({ effect: 'block', expression: 'cost_usd > 1.0' });
     await world.db.query(
       `INSERT INTO policies (org_id, id, version, effect, priority, reason, enabled, created_at, updated_at)
@@ -240,7 +240,7 @@ describe('a dry run', () => {
       model: 'm',
       rules: [minimal, { ...minimal, expression: 'model ==' }],
     });
-    expect(refusalOf(wrong)).toEqual([422, 'validation_failed', 'rules[1].expression invalid_value']);
+    expect(errorSummary(wrong)).toEqual([422, 'validation_failed', 'rules[1].expression invalid_value']);
   });
 
   test('a dry run with an Idempotency-Key is replayed', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
-import { refusalOf, type Send, sender } from '../../../../test/support/limits.ts';
+import { errorSummary, type Send, sender } from '../../../../test/support/limits.ts';
 import { apiErrorWithDetails } from '../../../contract/api-error.ts';
 import { type Database, DatabaseUnavailable } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
@@ -76,7 +76,7 @@ describe('a denied request', () => {
     expect(await listed('?model=a')).toHaveLength(1);
     expect(await listed('?code=spend_cap_exceeded')).toHaveLength(2);
     expect(await listed('?code=budget_exceeded')).toEqual([]);
-    expect(refusalOf(await send('GET', '/refusals?code=internal'))).toEqual([
+    expect(errorSummary(await send('GET', '/refusals?code=internal'))).toEqual([
       422,
       'validation_failed',
       'code invalid_value',
@@ -109,7 +109,7 @@ describe('a denied request can be found', () => {
       trace_id: traces[0],
       trace_ids: traces,
     });
-    expect(refusalOf(await send('GET', `/refusals?trace_id=${'x'.repeat(32)}`))).toEqual([
+    expect(errorSummary(await send('GET', `/refusals?trace_id=${'x'.repeat(32)}`))).toEqual([
       422,
       'validation_failed',
       'trace_id invalid_format',
@@ -147,7 +147,7 @@ describe('a denied request can be found', () => {
     expect(await idsOf(`?to=${time(30)}`)).toEqual([first]);
     expect(await idsOf(`?from=${time(0)}&to=${time(60)}`)).toEqual([first]);
     expect(await idsOf(`?from=${time(61)}`)).toEqual([]);
-    expect(refusalOf(await send('GET', '/refusals?from=yesterday'))).toEqual([
+    expect(errorSummary(await send('GET', '/refusals?from=yesterday'))).toEqual([
       422,
       'validation_failed',
       'from invalid_format',

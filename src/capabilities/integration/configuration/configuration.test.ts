@@ -1,7 +1,7 @@
 /** A configuration: planned, applied in one transaction, exported, and applied again without a change. */
 import { describe, expect, test } from 'vitest';
 import { type TestAnswer, useOrgPerTest, useWorld } from '../../../../test/harness.ts';
-import { limitsVersion, refusalOf } from '../../../../test/support/limits.ts';
+import { errorSummary, limitsVersion } from '../../../../test/support/limits.ts';
 import { isCitus } from '../../../../test/support/test-database.ts';
 import { alertEvents } from '../../../contract/alert-events.ts';
 import { type KeyScope, scopes } from '../../../contract/scopes.ts';
@@ -142,7 +142,7 @@ describe('apply, change, apply', () => {
         body: { model: 'm', estimated_cost_usd: '2' },
       });
     await apply({ budgets: [budget('A', { limit_usd: '1' })] });
-    expect(refusalOf(await decide())).toEqual([402, 'budget_exceeded']);
+    expect(errorSummary(await decide())).toEqual([402, 'budget_exceeded']);
     await apply({ budgets: [budget('A', { limit_usd: '5' })] });
     expect((await decide()).status).toBe(200);
   });
@@ -409,7 +409,7 @@ describe('an application with the digest of a plan', () => {
     await apply({ budgets: [budget('created since')] });
     const before = (await read('budgets')).data;
     const refused = await apply(listed, { query: `?prune=true&plan_digest=${planned}` });
-    expect(refusalOf(refused)).toEqual([409, 'conflict']);
+    expect(errorSummary(refused)).toEqual([409, 'conflict']);
     expect(refused.json.error.message).toContain('changed since the plan');
     expect((await read('budgets')).data).toEqual(before);
     const again = await digestOf(listed, '?prune=true');
@@ -417,7 +417,7 @@ describe('an application with the digest of a plan', () => {
   });
 
   test('an application with the digest of a plan is rejected if it names no digest', async () => {
-    expect(refusalOf(await apply({}, { query: '?plan_digest=latest' }))).toEqual([
+    expect(errorSummary(await apply({}, { query: '?plan_digest=latest' }))).toEqual([
       422,
       'validation_failed',
       'plan_digest invalid_format',
@@ -465,7 +465,7 @@ describe('secrets', () => {
 
 describe('a configuration that is invalid changes nothing', () => {
   const expectNothing = async (answer: TestAnswer, ...refusal: unknown[]) => {
-    expect(refusalOf(answer)).toEqual(refusal);
+    expect(errorSummary(answer)).toEqual(refusal);
     expect((await read('budgets')).data).toEqual([]);
   };
 
@@ -575,7 +575,7 @@ describe('a configuration that is invalid changes nothing', () => {
       budgets: [budget('A', { scope_kind: 'team', scope_id: 'x' })],
       keys: [{ ...everything.keys[0], role: 'admin' }],
     });
-    expect(refusalOf(answer)).toEqual([
+    expect(errorSummary(answer)).toEqual([
       422,
       'validation_failed',
       'budgets[0].scope_id invalid_value',
@@ -659,10 +659,10 @@ describe('resources that the configuration does not list', () => {
       customer_limits: [{ customer_id: 'a', period: 'day', limit_usd: '1' }],
     };
     const refused = await apply(pruned, { query: '?prune=true' });
-    expect(refusalOf(refused)).toEqual([409, 'conflict']);
+    expect(errorSummary(refused)).toEqual([409, 'conflict']);
     expect(refused.json.error.message).toMatch(/budget "B" \(bud_\w+, 1 hold\)/);
-    expect(refusalOf(await plan(pruned, { query: '?prune=true' }))).toEqual([409, 'conflict']);
-    expect(refusalOf(await apply({ chain_budget: {} }))).toEqual([409, 'conflict']);
+    expect(errorSummary(await plan(pruned, { query: '?prune=true' }))).toEqual([409, 'conflict']);
+    expect(errorSummary(await apply({ chain_budget: {} }))).toEqual([409, 'conflict']);
     expect((await read('budgets')).data).toHaveLength(2);
     expect((await read('customer-limits')).data).toEqual([]);
     expect(changesOf(await apply(pruned, { query: '?prune=true&force=true' }))).toHaveLength(2);
@@ -695,7 +695,7 @@ describe('resources that the configuration does not list', () => {
       [{ ...quota, unit: 'tokens' }, flight],
       [quota, { ...flight, match: { key_id: '*' } }],
     ]) {
-      expect(refusalOf(await put(replaced))).toEqual([409, 'conflict']);
+      expect(errorSummary(await put(replaced))).toEqual([409, 'conflict']);
     }
     const raised = [
       { ...quota, match: {}, limit: 20 },
@@ -756,7 +756,7 @@ describe('names', () => {
       'update budgets A limit_usd',
     ]);
     expect((await read(`budgets/${daily}`)).limit_usd).toBe('9');
-    expect(refusalOf(await apply({ budgets: [budget('A')] }))).toEqual([
+    expect(errorSummary(await apply({ budgets: [budget('A')] }))).toEqual([
       422,
       'validation_failed',
       'budgets[0].name invalid_value',
@@ -764,7 +764,7 @@ describe('names', () => {
     expect(changesOf(await apply({ budgets: [{ ...budget('Renamed'), id: other }] }))).toEqual([
       'update budgets Renamed name',
     ]);
-    expect(refusalOf(await apply({ budgets: [{ ...budget('A'), id: 'bud_unknown' }] }))).toEqual([
+    expect(errorSummary(await apply({ budgets: [{ ...budget('A'), id: 'bud_unknown' }] }))).toEqual([
       422,
       'validation_failed',
       'budgets[0].id invalid_value',
@@ -787,7 +787,7 @@ describe('names', () => {
       const answer = await apply({ keys: [key] });
       expect([changesOf(answer), answer.json.unchanged]).toEqual([[], 1]);
     }
-    expect(refusalOf(await apply({ keys: [{ ...temporary, name: 'new' }] }))).toEqual([
+    expect(errorSummary(await apply({ keys: [{ ...temporary, name: 'new' }] }))).toEqual([
       422,
       'validation_failed',
       'keys[0].expires_at out_of_range',
@@ -795,7 +795,7 @@ describe('names', () => {
   });
 
   test('the slug of `org` must be that of the organization', async () => {
-    expect(refusalOf(await apply({ org: { slug: 'other' } }))).toEqual([
+    expect(errorSummary(await apply({ org: { slug: 'other' } }))).toEqual([
       422,
       'validation_failed',
       'org.slug invalid_value',
@@ -826,7 +826,7 @@ describe('access', () => {
     await apply({ webhooks: [hook] });
     expect(changesOf(await apply({ budgets: [budget('A')], webhooks: [hook] }, { key }))).toEqual([]);
     const refused = await apply({ retention_policy: { runs_days: 400 } }, { key });
-    expect([refusalOf(refused), refused.json.error.message]).toEqual([
+    expect([errorSummary(refused), refused.json.error.message]).toEqual([
       [403, 'forbidden'],
       'retention_policy: Requires the role owner.',
     ]);
@@ -835,7 +835,7 @@ describe('access', () => {
   test('a section needs the scope to read it', async () => {
     const key = await keyWith('admin', ['org:read', 'org:write', 'budgets:write']);
     const refused = await plan({ budgets: [] }, { key });
-    expect([refusalOf(refused), refused.json.error.details]).toEqual([
+    expect([errorSummary(refused), refused.json.error.details]).toEqual([
       [403, 'missing_scope'],
       { required: 'budgets:read' },
     ]);
@@ -872,20 +872,20 @@ describe('access', () => {
   test('a key can only grant its own role and scopes', async () => {
     const key = await keyWith('admin', ['org:read', 'org:write', 'keys:read', 'keys:write']);
     const wanted = { keys: [{ name: 'a', role: 'owner', scopes: [...scopes] }] };
-    expect(refusalOf(await apply(wanted, { key }))).toEqual([403, 'forbidden']);
+    expect(errorSummary(await apply(wanted, { key }))).toEqual([403, 'forbidden']);
     expect((await read('keys?name=a')).data).toEqual([]);
   });
 
   test('only an operator can change rate limits and prices', async () => {
-    expect(refusalOf(await apply({ rate_limits: ofOperator.rate_limits }))).toEqual([403, 'forbidden']);
-    expect(refusalOf(await plan({ prices: ofOperator.prices }))).toEqual([403, 'forbidden']);
+    expect(errorSummary(await apply({ rate_limits: ofOperator.rate_limits }))).toEqual([403, 'forbidden']);
+    expect(errorSummary(await plan({ prices: ofOperator.prices }))).toEqual([403, 'forbidden']);
   });
 
   test('another organization is not found, and a key of it is not an operator', async () => {
     const other = await world.createOrg();
-    expect(refusalOf(await apply({}, { key: other.ownerKey }))).toEqual([404, 'not_found']);
+    expect(errorSummary(await apply({}, { key: other.ownerKey }))).toEqual([404, 'not_found']);
     const answer = await world.request('POST', '/v1/admin/configuration', { key: org.ownerKey, body: {} });
-    expect(refusalOf(answer)).toEqual([403, 'forbidden']);
+    expect(errorSummary(answer)).toEqual([403, 'forbidden']);
   });
 });
 
@@ -917,8 +917,8 @@ describe('as an operator', () => {
   });
 
   test('an organization without a name, or a configuration without a slug, is rejected', async () => {
-    expect(refusalOf(await asOperator('', {}))).toEqual([422, 'validation_failed', 'org.slug required']);
-    expect(refusalOf(await asOperator('', { org: { slug: 'nameless' } }))).toEqual([
+    expect(errorSummary(await asOperator('', {}))).toEqual([422, 'validation_failed', 'org.slug required']);
+    expect(errorSummary(await asOperator('', { org: { slug: 'nameless' } }))).toEqual([
       422,
       'validation_failed',
       'org.name required',
@@ -990,7 +990,7 @@ test('a file with ten thousand budgets and all their fields is accepted', async 
   );
   // The last item is invalid, so that nothing is written: the whole file was read until then.
   const last = budget('Last', { period: 'hour' });
-  expect(refusalOf(await apply({ budgets: [...budgets, last] }))).toEqual([
+  expect(errorSummary(await apply({ budgets: [...budgets, last] }))).toEqual([
     422,
     'validation_failed',
     'budgets[10000].period invalid_value',

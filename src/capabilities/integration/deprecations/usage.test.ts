@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { useOrg, useWorld } from '../../../../test/harness.ts';
-import { invalid, refusalOf } from '../../../../test/support/limits.ts';
+import { errorSummary, invalid } from '../../../../test/support/limits.ts';
 import { createCallers } from './callers.ts';
 import { addCalls } from './queries.ts';
 
@@ -111,7 +111,7 @@ describe('the list', () => {
       'cursor invalid_value',
     ],
   ])('rejects %s', async (query, fault) => {
-    expect(refusalOf(await usage(query))).toEqual(invalid(fault));
+    expect(errorSummary(await usage(query))).toEqual(invalid(fault));
   });
 });
 

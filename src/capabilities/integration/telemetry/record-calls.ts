@@ -67,7 +67,7 @@ export async function recordCalls(
     const results = await recordEach(deps.runs, { caller, now, storeResponse: undefined }, batch);
     for (const result of results) {
       recorded += result.kind === 'recorded' ? 1 : 0;
-      known += result.kind === 'known' ? 1 : 0;
+      known += result.kind === 'existing' ? 1 : 0;
       if (result.kind === 'invalid') {
         reject(reasonOf(result));
       }

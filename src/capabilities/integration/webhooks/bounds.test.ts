@@ -86,7 +86,7 @@ test('counts waiting deliveries of subscriptions with new events, and again only
       world.db.transaction((tx) =>
         work({
           isDistributed: tx.isDistributed,
-          unanswered: tx.unanswered,
+          pipelined: tx.pipelined,
           notify: (...args) => tx.notify(...args),
           query: (sql, params) => {
             if (sql.includes('count(*)')) {

@@ -3,11 +3,11 @@ import { useOrg, useWorld } from '../../../../test/harness.ts';
 import {
   badAmounts,
   chargeOf,
+  errorSummary,
   expectRecordedLife,
   invalid,
   limitsVersion,
   liveLimits,
-  refusalOf,
   sender,
 } from '../../../../test/support/limits.ts';
 
@@ -83,7 +83,7 @@ describe('creating', () => {
   });
 
   test.each(badAmounts)('rejects the amount %j', async (limit_usd, code) => {
-    expect(refusalOf(await send('POST', '', { ...minimal, limit_usd }))).toEqual(
+    expect(errorSummary(await send('POST', '', { ...minimal, limit_usd }))).toEqual(
       invalid(`limit_usd ${code}`),
     );
   });
@@ -118,11 +118,11 @@ describe('creating', () => {
     ['a long owner', { owner: 'o'.repeat(201) }, 'owner out_of_range'],
     ['an unknown field', { colour: 'red' }, 'colour unknown_field'],
   ])('rejects %s', async (_, fields, fault) => {
-    expect(refusalOf(await send('POST', '', { ...minimal, ...fields }))).toEqual(invalid(fault));
+    expect(errorSummary(await send('POST', '', { ...minimal, ...fields }))).toEqual(invalid(fault));
   });
 
   test('reports every missing field', async () => {
-    expect(refusalOf(await send('POST', '', {}))).toEqual(
+    expect(errorSummary(await send('POST', '', {}))).toEqual(
       invalid('name required', 'scope_kind required', 'period required', 'limit_usd required'),
     );
   });
@@ -149,7 +149,7 @@ describe('changing', () => {
 
   test('the scope cannot be changed', async () => {
     const { json: budget } = await send('POST', '', minimal);
-    expect(refusalOf(await send('PATCH', `/${budget.id}`, { scope_kind: 'org', scope_id: 'a' }))).toEqual(
+    expect(errorSummary(await send('PATCH', `/${budget.id}`, { scope_kind: 'org', scope_id: 'a' }))).toEqual(
       invalid('scope_id unknown_field', 'scope_kind unknown_field'),
     );
   });
@@ -161,7 +161,7 @@ describe('changing', () => {
     [{ period: null }, 'period invalid_type'],
   ])('refuses %j', async (patch, fault) => {
     const { json: budget } = await send('POST', '', minimal);
-    expect(refusalOf(await send('PATCH', `/${budget.id}`, patch))).toEqual(invalid(fault));
+    expect(errorSummary(await send('PATCH', `/${budget.id}`, patch))).toEqual(invalid(fault));
   });
 
   test('concurrent changes are all applied', async () => {
@@ -212,16 +212,16 @@ test('a budget of another org, or another kind of limit, is not found', async ()
     body: minimal,
   });
   for (const method of ['GET', 'DELETE']) {
-    expect(refusalOf(await send(method, `/${theirs.id}`))).toEqual([404, 'not_found']);
+    expect(errorSummary(await send(method, `/${theirs.id}`))).toEqual([404, 'not_found']);
   }
-  expect(refusalOf(await send('PATCH', `/${theirs.id}`, { name: 'Mine' }))).toEqual([404, 'not_found']);
+  expect(errorSummary(await send('PATCH', `/${theirs.id}`, { name: 'Mine' }))).toEqual([404, 'not_found']);
 });
 
 test('a viewer can read budgets but not change them', async () => {
   const { secret } = await world.mintKey(org, 'viewer', ['budgets:read', 'budgets:write']);
   const path = `/v1/orgs/${org.id}/budgets`;
   expect((await world.request('GET', path, { key: secret })).status).toBe(200);
-  expect(refusalOf(await world.request('POST', path, { key: secret, body: minimal }))).toEqual([
+  expect(errorSummary(await world.request('POST', path, { key: secret, body: minimal }))).toEqual([
     403,
     'forbidden',
   ]);

@@ -1,7 +1,7 @@
 /** Budgets by each kind of scope, over HTTP. `src/ledger/scopes.test.ts` has the guarantees of the ledger. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
-import { refusalOf } from '../../../../test/support/limits.ts';
+import { errorSummary } from '../../../../test/support/limits.ts';
 import { dimensionScopeKinds } from '../../../contract/run-dimensions.ts';
 import { matchFieldOf } from '../../../kernel/scope-kinds.ts';
 import { readMigrations } from '../../../platform/db/migrate.ts';
@@ -188,8 +188,8 @@ test('a routing decision is limited by its tags and member', async () => {
   await budget('member', 'mem_1', '0.5');
   const route = (fields: object) =>
     call('POST', '/v1/routing/decisions', { input_tokens: 500_000, max_output_tokens: 500_000, ...fields });
-  expect(refusalOf(await route({ tags: { env: 'prod' } }))).toEqual([402, 'budget_exceeded']);
-  expect(refusalOf(await route({ member_id: 'mem_1', hold: true }))).toEqual([402, 'budget_exceeded']);
+  expect(errorSummary(await route({ tags: { env: 'prod' } }))).toEqual([402, 'budget_exceeded']);
+  expect(errorSummary(await route({ member_id: 'mem_1', hold: true }))).toEqual([402, 'budget_exceeded']);
   const { status, json } = await route({ tags: { env: 'test' }, hold: true });
   expect([status, json.model]).toEqual([200, 'small']);
   const [hold] = (await own('GET', 'holds')).json.data;
@@ -205,7 +205,7 @@ describe('before the upgrade from 0.1.0 is final', () => {
     try {
       const body = { name: 'b', scope_kind, scope_id: 'a', period: 'day', limit_usd: '1' };
       const refused = await own('POST', 'budgets', body);
-      expect(refusalOf(refused)).toEqual([409, 'conflict']);
+      expect(errorSummary(refused)).toEqual([409, 'conflict']);
       expect(refused.json.error.message).toContain('purser migrate --contract');
       expect((await own('GET', 'budgets')).json.data).toEqual([]);
       await budget('key', keyId, '1');

@@ -3,10 +3,10 @@ import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import {
   badAmounts,
   chargeOf,
+  errorSummary,
   invalid,
   liveLimits,
   recordedOf,
-  refusalOf,
   sender,
 } from '../../../../test/support/limits.ts';
 
@@ -79,7 +79,7 @@ test('a change creates an audit entry and an event', async () => {
 });
 
 test.each(badAmounts)('rejects the cost %j', async (max_cost_usd, code) => {
-  expect(refusalOf(await send('PUT', '', { max_cost_usd }))).toEqual(invalid(`max_cost_usd ${code}`));
+  expect(errorSummary(await send('PUT', '', { max_cost_usd }))).toEqual(invalid(`max_cost_usd ${code}`));
 });
 
 test.each<[object, string]>([
@@ -91,16 +91,19 @@ test.each<[object, string]>([
   [{ max_tokens: 9_000_000_000_000_001 }, 'max_tokens out_of_range'],
   [{ max_runs: 1 }, 'max_runs unknown_field'],
 ])('rejects %j', async (body, fault) => {
-  expect(refusalOf(await send('PUT', '', body))).toEqual(invalid(fault));
+  expect(errorSummary(await send('PUT', '', body))).toEqual(invalid(fault));
 });
 
 test('a viewer can read the budget but not change it; another org gets 404', async () => {
   const path = `/v1/orgs/${org.id}/chain-budget`;
   const { secret } = await world.mintKey(org, 'viewer', ['budgets:read', 'budgets:write']);
   expect((await world.request('GET', path, { key: secret })).status).toBe(200);
-  expect(refusalOf(await world.request('PUT', path, { key: secret, body: {} }))).toEqual([403, 'forbidden']);
+  expect(errorSummary(await world.request('PUT', path, { key: secret, body: {} }))).toEqual([
+    403,
+    'forbidden',
+  ]);
   const other = await world.createOrg();
-  expect(refusalOf(await world.request('GET', path, { key: other.ownerKey }))).toEqual([404, 'not_found']);
+  expect(errorSummary(await world.request('GET', path, { key: other.ownerKey }))).toEqual([404, 'not_found']);
 });
 
 test('each chain is counted separately, and keeps its usage when the budget changes', async () => {

@@ -3,11 +3,11 @@ import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import {
   badAmounts,
   chargeOf,
+  errorSummary,
   expectRecordedLife,
   invalid,
   limitsVersion,
   liveLimits,
-  refusalOf,
   sender,
 } from '../../../../test/support/limits.ts';
 
@@ -64,7 +64,7 @@ describe('creating', () => {
   });
 
   test.each(badAmounts)('rejects the amount %j', async (amount_usd, code) => {
-    expect(refusalOf(await send('POST', '', { ...minimal, amount_usd }))).toEqual(
+    expect(errorSummary(await send('POST', '', { ...minimal, amount_usd }))).toEqual(
       invalid(`amount_usd ${code}`),
     );
   });
@@ -80,11 +80,11 @@ describe('creating', () => {
     [{ ...minimal, expires_at: '2026-11-15T11:59:59Z' }, ['expires_at out_of_range']],
     [{ ...minimal, period: 'day' }, ['period unknown_field']],
   ])('rejects %j', async (body, faults) => {
-    expect(refusalOf(await send('POST', '', body))).toEqual(invalid(...faults));
+    expect(errorSummary(await send('POST', '', body))).toEqual(invalid(...faults));
   });
 
   test('rejects an expiry that is not in the future', async () => {
-    expect(refusalOf(await send('POST', '', { ...minimal, expires_at: inSeconds(0) }))).toEqual(
+    expect(errorSummary(await send('POST', '', { ...minimal, expires_at: inSeconds(0) }))).toEqual(
       invalid('expires_at out_of_range'),
     );
   });
@@ -114,7 +114,7 @@ describe('changing', () => {
     const { json: pack } = await send('POST', '', { ...minimal, expires_at: inSeconds(10) });
     world.clock.advanceSeconds(10);
     for (const expires_at of [inSeconds(60), null]) {
-      expect(refusalOf(await send('PATCH', `/${pack.id}`, { expires_at }))).toEqual([409, 'conflict']);
+      expect(errorSummary(await send('PATCH', `/${pack.id}`, { expires_at }))).toEqual([409, 'conflict']);
     }
     expect((await send('PATCH', `/${pack.id}`, { name: 'Late' })).json).toMatchObject({
       name: 'Late',
@@ -129,7 +129,7 @@ describe('changing', () => {
     [{ name: 5 }, 'name invalid_type'],
   ])('rejects %j', async (patch, fault) => {
     const { json: pack } = await send('POST', '', minimal);
-    expect(refusalOf(await send('PATCH', `/${pack.id}`, patch))).toEqual(invalid(fault));
+    expect(errorSummary(await send('PATCH', `/${pack.id}`, patch))).toEqual(invalid(fault));
   });
 });
 
@@ -137,7 +137,7 @@ test('a voided pack is not found', async () => {
   const { json: pack } = await send('POST', '', minimal);
   expect((await send('DELETE', `/${pack.id}`)).status).toBe(204);
   for (const method of ['GET', 'DELETE']) {
-    expect(refusalOf(await send(method, `/${pack.id}`))).toEqual([404, 'not_found']);
+    expect(errorSummary(await send(method, `/${pack.id}`))).toEqual([404, 'not_found']);
   }
   expect((await send('GET', '')).json.data).toEqual([]);
   expect(await liveLimits(world, org.id)).toEqual([]);
@@ -173,8 +173,8 @@ test('the list has pages, includes expired packs, and filters by customer and st
   expect((await list('?status=expired')).shown).toBe('1');
   const first = await list('?limit=2');
   expect(await list(`?limit=2&cursor=${first.cursor}`)).toEqual({ shown: '1', cursor: null });
-  expect(refusalOf(await send('GET', '?status=voided'))).toEqual(invalid('status invalid_value'));
-  expect(refusalOf(await send('GET', '?sort=expires_at'))).toEqual(invalid('sort invalid_value'));
+  expect(errorSummary(await send('GET', '?status=voided'))).toEqual(invalid('status invalid_value'));
+  expect(errorSummary(await send('GET', '?sort=expires_at'))).toEqual(invalid('sort invalid_value'));
 });
 
 test('a customer with a pack is listed among the customers', async () => {
@@ -188,7 +188,7 @@ test('requires the scope and the role', async () => {
   const path = `/v1/orgs/${org.id}/credit-packs`;
   const { secret } = await world.mintKey(org, 'viewer', ['credits:read', 'credits:write']);
   expect((await world.request('GET', path, { key: secret })).status).toBe(200);
-  expect(refusalOf(await world.request('POST', path, { key: secret, body: minimal }))).toEqual([
+  expect(errorSummary(await world.request('POST', path, { key: secret, body: minimal }))).toEqual([
     403,
     'forbidden',
   ]);
@@ -197,10 +197,13 @@ test('requires the scope and the role', async () => {
   expect(denied.json.error.details).toEqual({ required: 'credits:write' });
   const other = await world.createOrg();
   const theirs = `/v1/orgs/${other.id}/credit-packs/${pack.id}`;
-  expect(refusalOf(await world.request('GET', theirs, { key: other.ownerKey }))).toEqual([404, 'not_found']);
+  expect(errorSummary(await world.request('GET', theirs, { key: other.ownerKey }))).toEqual([
+    404,
+    'not_found',
+  ]);
   const patched = await world.request('PATCH', theirs, { key: other.ownerKey, body: { name: 'Mine' } });
-  expect(refusalOf(patched)).toEqual([404, 'not_found']);
-  expect(refusalOf(await world.request('DELETE', theirs, { key: other.ownerKey }))).toEqual([
+  expect(errorSummary(patched)).toEqual([404, 'not_found']);
+  expect(errorSummary(await world.request('DELETE', theirs, { key: other.ownerKey }))).toEqual([
     404,
     'not_found',
   ]);

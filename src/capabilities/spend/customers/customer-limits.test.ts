@@ -3,11 +3,11 @@ import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import {
   badAmounts,
   chargeOf,
+  errorSummary,
   expectRecordedLife,
   invalid,
   limitsVersion,
   liveLimits,
-  refusalOf,
   sender,
 } from '../../../../test/support/limits.ts';
 
@@ -66,7 +66,7 @@ describe('creating', () => {
   test('a second limit for the same customer and period is a conflict, also for concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => send('POST', '', minimal)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
-    expect(refusalOf(await send('POST', '', minimal))).toEqual([409, 'conflict']);
+    expect(errorSummary(await send('POST', '', minimal))).toEqual([409, 'conflict']);
     expect((await send('POST', '', { ...minimal, period: 'day' })).status).toBe(201);
     expect((await send('POST', '', { ...minimal, customer_id: '*' })).status).toBe(201);
     expect((await send('POST', '', { ...minimal, customer_id: 'Acme' })).status).toBe(201);
@@ -80,7 +80,7 @@ describe('creating', () => {
   });
 
   test.each(badAmounts)('rejects the amount %j', async (limit_usd, code) => {
-    expect(refusalOf(await send('POST', '', { ...minimal, limit_usd }))).toEqual(
+    expect(errorSummary(await send('POST', '', { ...minimal, limit_usd }))).toEqual(
       invalid(`limit_usd ${code}`),
     );
   });
@@ -95,7 +95,7 @@ describe('creating', () => {
     [{ ...minimal, alert_thresholds: [0] }, ['alert_thresholds[0] out_of_range']],
     [{ ...minimal, name: 'x' }, ['name unknown_field']],
   ])('rejects %j', async (body, faults) => {
-    expect(refusalOf(await send('POST', '', body))).toEqual(invalid(...faults));
+    expect(errorSummary(await send('POST', '', body))).toEqual(invalid(...faults));
   });
 });
 
@@ -114,7 +114,7 @@ describe('changing', () => {
   test('the period can be changed unless another limit has it', async () => {
     const { json: monthly } = await send('POST', '', minimal);
     const { json: daily } = await send('POST', '', { ...minimal, period: 'day' });
-    expect(refusalOf(await send('PATCH', `/${daily.id}`, { period: 'month' }))).toEqual([409, 'conflict']);
+    expect(errorSummary(await send('PATCH', `/${daily.id}`, { period: 'month' }))).toEqual([409, 'conflict']);
     expect((await send('GET', `/${daily.id}`)).json).toEqual(daily);
     expect((await send('PATCH', `/${monthly.id}`, { period: 'year' })).json.period).toBe('year');
     expect((await send('PATCH', `/${daily.id}`, { period: 'month' })).status).toBe(200);
@@ -122,7 +122,7 @@ describe('changing', () => {
 
   test('the customer cannot be changed', async () => {
     const { json: limit } = await send('POST', '', minimal);
-    expect(refusalOf(await send('PATCH', `/${limit.id}`, { customer_id: 'b' }))).toEqual(
+    expect(errorSummary(await send('PATCH', `/${limit.id}`, { customer_id: 'b' }))).toEqual(
       invalid('customer_id unknown_field'),
     );
   });
@@ -132,7 +132,7 @@ test('a deleted limit is not found, and its period can be used again', async () 
   const { json: limit } = await send('POST', '', minimal);
   expect((await send('DELETE', `/${limit.id}`)).status).toBe(204);
   for (const method of ['GET', 'DELETE']) {
-    expect(refusalOf(await send(method, `/${limit.id}`))).toEqual([404, 'not_found']);
+    expect(errorSummary(await send(method, `/${limit.id}`))).toEqual([404, 'not_found']);
   }
   expect((await send('POST', '', minimal)).status).toBe(201);
 });
@@ -170,7 +170,7 @@ test('the list has pages and filters by customer and period', async () => {
   const first = await list('?limit=2');
   expect(first.shown).toEqual(['b day', 'a month']);
   expect(await list(`?limit=2&cursor=${first.cursor}`)).toEqual({ shown: ['a day'], cursor: null });
-  expect(refusalOf(await send('GET', '?sort=name'))).toEqual(invalid('sort invalid_value'));
+  expect(errorSummary(await send('GET', '?sort=name'))).toEqual(invalid('sort invalid_value'));
 });
 
 test('requires the scope and the role', async () => {
@@ -178,7 +178,7 @@ test('requires the scope and the role', async () => {
   const path = `/v1/orgs/${org.id}/customer-limits`;
   const { secret } = await world.mintKey(org, 'viewer', ['customers:read', 'customers:write']);
   expect((await world.request('GET', path, { key: secret })).status).toBe(200);
-  expect(refusalOf(await world.request('POST', path, { key: secret, body: minimal }))).toEqual([
+  expect(errorSummary(await world.request('POST', path, { key: secret, body: minimal }))).toEqual([
     403,
     'forbidden',
   ]);
@@ -188,7 +188,7 @@ test('requires the scope and the role', async () => {
   const other = await world.createOrg();
   const theirs = `/v1/orgs/${other.id}/customer-limits/${limit.id}`;
   for (const method of ['GET', 'DELETE']) {
-    expect(refusalOf(await world.request(method, theirs, { key: other.ownerKey }))).toEqual([
+    expect(errorSummary(await world.request(method, theirs, { key: other.ownerKey }))).toEqual([
       404,
       'not_found',
     ]);

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { type TestOrg, useOrg, useWorld } from '../../../../test/harness.ts';
-import { invalid, refusalOf, sender } from '../../../../test/support/limits.ts';
+import { errorSummary, invalid, sender } from '../../../../test/support/limits.ts';
 
 const world = useWorld();
 const org = useOrg(world);
@@ -136,7 +136,7 @@ test.each([
   [`?cursor=${Buffer.from('["customer_id","a","\\u0000"]').toString('base64url')}`, 'cursor invalid_value'],
   [`?cursor=${Buffer.from('["customer_id","a",7]').toString('base64url')}`, 'cursor invalid_value'],
 ])('rejects %s', async (query, fault) => {
-  expect(refusalOf(await send('GET', query))).toEqual(invalid(fault));
+  expect(errorSummary(await send('GET', query))).toEqual(invalid(fault));
 });
 
 test('requires the scope, and does not show customers of other orgs', async () => {
@@ -146,5 +146,8 @@ test('requires the scope, and does not show customers of other orgs', async () =
     required: 'customers:read',
   });
   const stranger = await world.createOrg();
-  expect(refusalOf(await world.request('GET', path, { key: stranger.ownerKey }))).toEqual([404, 'not_found']);
+  expect(errorSummary(await world.request('GET', path, { key: stranger.ownerKey }))).toEqual([
+    404,
+    'not_found',
+  ]);
 });

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { createWorld, useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import {
   chargeOf,
+  errorSummary,
   invalid,
   limitsVersion,
   liveLimits,
   recordedOf,
-  refusalOf,
   sender,
 } from '../../../../test/support/limits.ts';
 import { platformTenant } from '../../../platform/http/routes/access.ts';
@@ -54,7 +54,7 @@ describe('plans', () => {
     const body = { name: 'Once', overage_policy: 'block' };
     const answers = await Promise.all(Array.from({ length: 5 }, () => send('POST', '', body)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
-    expect(refusalOf(await send('POST', '', body))).toEqual([409, 'conflict']);
+    expect(errorSummary(await send('POST', '', body))).toEqual([409, 'conflict']);
   });
 
   test.each<[object, string[]]>([
@@ -69,16 +69,16 @@ describe('plans', () => {
     ],
     [{ name: 'a', overage_policy: 'block', price: 1 }, ['price unknown_field']],
   ])('refuses %j', async (body, faults) => {
-    expect(refusalOf(await send('POST', '', body))).toEqual(invalid(...faults));
+    expect(errorSummary(await send('POST', '', body))).toEqual(invalid(...faults));
   });
 
   test('an unknown plan is not found', async () => {
-    expect(refusalOf(await send('GET', '/pln_none'))).toEqual([404, 'not_found']);
+    expect(errorSummary(await send('GET', '/pln_none'))).toEqual([404, 'not_found']);
   });
 
   test('keys of an org cannot use operator routes', async () => {
     const denied = await world.request('GET', '/v1/admin/plans', { key: org.ownerKey });
-    expect(refusalOf(denied)).toEqual([403, 'forbidden']);
+    expect(errorSummary(denied)).toEqual([403, 'forbidden']);
   });
 
   test('the list has pages, sorts and filters', async () => {
@@ -168,7 +168,7 @@ describe('assigning', () => {
     [5, 'plan_id invalid_type'],
     [undefined, 'plan_id required'],
   ])('rejects the plan %j', async (id, fault) => {
-    expect(refusalOf(await assign(id))).toEqual(invalid(fault));
+    expect(errorSummary(await assign(id))).toEqual(invalid(fault));
   });
 
   test('an unknown org is not found', async () => {
@@ -177,8 +177,8 @@ describe('assigning', () => {
         key: world.operatorKey,
         ...(body && { body }),
       });
-    expect(refusalOf(await at('GET'))).toEqual([404, 'not_found']);
-    expect(refusalOf(await at('PUT', { plan_id: null }))).toEqual([404, 'not_found']);
+    expect(errorSummary(await at('GET'))).toEqual([404, 'not_found']);
+    expect(errorSummary(await at('PUT', { plan_id: null }))).toEqual([404, 'not_found']);
   });
 });
 
@@ -190,7 +190,7 @@ test('the org can read its plan', async () => {
   const { secret: unscoped } = await world.mintKey(org, 'owner', ['org:read']);
   expect((await world.request('GET', path, { key: unscoped })).json.error.code).toBe('missing_scope');
   const other = await world.createOrg();
-  expect(refusalOf(await world.request('GET', path, { key: other.ownerKey }))).toEqual([404, 'not_found']);
+  expect(errorSummary(await world.request('GET', path, { key: other.ownerKey }))).toEqual([404, 'not_found']);
 });
 
 test('every change creates an audit entry, and assignments create an event of the org', async () => {

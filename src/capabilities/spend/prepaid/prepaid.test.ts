@@ -3,11 +3,11 @@ import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import {
   badAmounts,
   chargeOf,
+  errorSummary,
   invalid,
   limitsVersion,
   liveLimits,
   recordedOf,
-  refusalOf,
   sender,
 } from '../../../../test/support/limits.ts';
 
@@ -127,16 +127,16 @@ describe('topping up', () => {
 
   test('rejects a top-up whose sum would reach nine billion', async () => {
     await topUp('8999999999');
-    expect(refusalOf(await topUp('1'))).toEqual(invalid('amount_usd out_of_range'));
+    expect(errorSummary(await topUp('1'))).toEqual(invalid('amount_usd out_of_range'));
     expect((await topUp('0.999999999')).status).toBe(201);
-    expect(refusalOf(await topUp('0.000000001'))).toEqual(invalid('amount_usd out_of_range'));
+    expect(errorSummary(await topUp('0.000000001'))).toEqual(invalid('amount_usd out_of_range'));
     expect((await read()).topped_up_usd).toBe('8999999999.999999999');
   });
 
   test.each([...badAmounts, ['0', 'out_of_range'] as const])(
     'rejects the amount %j',
     async (amount_usd, code) => {
-      expect(refusalOf(await send('POST', '/top-ups', { amount_usd }))).toEqual(
+      expect(errorSummary(await send('POST', '/top-ups', { amount_usd }))).toEqual(
         invalid(`amount_usd ${code}`),
       );
     },
@@ -157,7 +157,9 @@ describe('topping up', () => {
     expect(first.shown).toBe('c,b');
     expect(await list(`?limit=2&cursor=${first.cursor}`)).toEqual({ shown: 'a', cursor: null });
     expect((await list('?reference=b')).shown).toBe('b');
-    expect(refusalOf(await send('GET', '/top-ups?sort=amount_usd'))).toEqual(invalid('sort invalid_value'));
+    expect(errorSummary(await send('GET', '/top-ups?sort=amount_usd'))).toEqual(
+      invalid('sort invalid_value'),
+    );
   });
 });
 
@@ -169,7 +171,7 @@ test.each<[string, string, object, string[]]>([
   ['POST', '/top-ups', { amount_usd: '1', reference: '' }, ['reference empty']],
   ['POST', '/top-ups', { amount_usd: '1', note: 'x' }, ['note unknown_field']],
 ])('%s %s rejects %j', async (method, path, body, faults) => {
-  expect(refusalOf(await send(method, path, body))).toEqual(invalid(...faults));
+  expect(errorSummary(await send(method, path, body))).toEqual(invalid(...faults));
 });
 
 test('every change creates an audit entry and an event of the org', async () => {
@@ -206,7 +208,7 @@ test('an unknown org is not found', async () => {
     await at('GET', '/top-ups'),
     await at('POST', '/top-ups', { amount_usd: '1' }),
   ];
-  expect(answers.map(refusalOf)).toEqual(Array(4).fill([404, 'not_found']));
+  expect(answers.map(errorSummary)).toEqual(Array(4).fill([404, 'not_found']));
 });
 
 test('the org can read its balance but not change it', async () => {
@@ -218,11 +220,11 @@ test('the org can read its balance but not change it', async () => {
     key: org.ownerKey,
     body: { amount_usd: '1' },
   });
-  expect(refusalOf(denied)).toEqual([403, 'forbidden']);
+  expect(errorSummary(denied)).toEqual([403, 'forbidden']);
   const { secret: unscoped } = await world.mintKey(org, 'owner', ['org:read']);
   expect((await world.request('GET', path, { key: unscoped })).json.error.code).toBe('missing_scope');
   const other = await world.createOrg();
-  expect(refusalOf(await world.request('GET', path, { key: other.ownerKey }))).toEqual([404, 'not_found']);
+  expect(errorSummary(await world.request('GET', path, { key: other.ownerKey }))).toEqual([404, 'not_found']);
 });
 
 test('runs are paid from the balance, and the amount spent is kept while it is disabled', async () => {

@@ -3,11 +3,11 @@ import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import {
   badAmounts,
   chargeOf,
+  errorSummary,
   invalid,
   limitsVersion,
   liveLimits,
   recordedOf,
-  refusalOf,
   sender,
 } from '../../../../test/support/limits.ts';
 
@@ -161,7 +161,7 @@ describe('replacing the rate limits', () => {
       policies: Array.from({ length: count }, (_, i) => ({ ...policy, name: `p${i}` })),
     });
     expect((await put(many(100))).json.policies).toHaveLength(100);
-    expect(refusalOf(await put(many(101)))).toEqual(invalid('policies too_many'));
+    expect(errorSummary(await put(many(101)))).toEqual(invalid('policies too_many'));
   });
 });
 
@@ -238,19 +238,19 @@ describe('validation', () => {
       ['policies[0].match.route_class invalid_value'],
     ]),
   ])('%j', async (body, faults) => {
-    expect(refusalOf(await put(body))).toEqual(invalid(...faults));
+    expect(errorSummary(await put(body))).toEqual(invalid(...faults));
     expect((await send('GET', '')).json).toEqual(none);
   });
 
   test.each(badAmounts)('rejects the amount %j', async (limit, code) => {
-    expect(refusalOf(await put({ policies: [{ ...usd, limit }] }))).toEqual(
+    expect(errorSummary(await put({ policies: [{ ...usd, limit }] }))).toEqual(
       invalid(`policies[0].limit ${code}`),
     );
   });
 
   test('reports every invalid field', async () => {
     const wrong = { ...policy, kind: 'quota', limit: '1', burst: 1, match: { route_class: 'read' } };
-    expect(refusalOf(await put({ policies: [policy, wrong] }))).toEqual(
+    expect(errorSummary(await put({ policies: [policy, wrong] }))).toEqual(
       invalid(
         'policies[1].burst invalid_value',
         'policies[1].limit invalid_type',
@@ -263,10 +263,10 @@ describe('validation', () => {
   test('returns 404 for an unknown org, and 403 to callers that are not operators', async () => {
     const path = '/v1/admin/orgs/org_none/rate-limits';
     const key = world.operatorKey;
-    expect(refusalOf(await world.request('GET', path, { key }))).toEqual([404, 'not_found']);
-    expect(refusalOf(await world.request('PUT', path, { key, body: {} }))).toEqual([404, 'not_found']);
+    expect(errorSummary(await world.request('GET', path, { key }))).toEqual([404, 'not_found']);
+    expect(errorSummary(await world.request('PUT', path, { key, body: {} }))).toEqual([404, 'not_found']);
     const own = await world.request('GET', `/v1/admin/orgs/${org.id}/rate-limits`, { key: org.ownerKey });
-    expect(refusalOf(own)).toEqual([403, 'forbidden']);
+    expect(errorSummary(own)).toEqual([403, 'forbidden']);
   });
 });
 
@@ -311,7 +311,7 @@ describe('the org lists its policies', () => {
     expect(await names('?unit=tokens')).toBe('c');
     const first = (await list('?sort=name&limit=2')).json;
     expect(await names(`?sort=name&limit=2&cursor=${first.next_cursor}`)).toBe('c');
-    expect(refusalOf(await list('?sort=limit'))).toEqual(invalid('sort invalid_value'));
+    expect(errorSummary(await list('?sort=limit'))).toEqual(invalid('sort invalid_value'));
   });
 
   test('an org lists its rate policies with its read limit', async () => {
@@ -325,7 +325,7 @@ describe('the org lists its policies', () => {
     const { secret: unscoped } = await world.mintKey(org, 'owner', ['org:read']);
     expect((await list('', unscoped)).json.error.code).toBe('missing_scope');
     const other = await world.createOrg();
-    expect(refusalOf(await list('', other.ownerKey))).toEqual([404, 'not_found']);
+    expect(errorSummary(await list('', other.ownerKey))).toEqual([404, 'not_found']);
   });
 });
 

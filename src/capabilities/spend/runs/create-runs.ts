@@ -54,7 +54,7 @@ export function bulkResult(
     }
     const index = indexOf(position);
     const external_id = outcome.posting.externalId;
-    if (outcome.kind === 'known') {
+    if (outcome.kind === 'existing') {
       const run = { index, id: outcome.runId, external_id };
       runs.push(run);
       known.push(run);
@@ -74,7 +74,7 @@ async function viewOutcome(
   if (outcome?.kind === 'posted') {
     return viewPosted(outcome, outcome.hold);
   }
-  const run = outcome?.kind === 'known' ? await findRun(db, orgId, outcome.runId) : undefined;
+  const run = outcome?.kind === 'existing' ? await findRun(db, orgId, outcome.runId) : undefined;
   if (run === undefined) {
     throw apiError('gone', 'The run with this `external_id` was deleted.');
   }

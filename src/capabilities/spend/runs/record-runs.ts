@@ -25,7 +25,7 @@ export interface ReportedRun extends Pick<EndOfCall, 'marks' | 'responseId'> {
 export type RecordedRun =
   | { readonly kind: 'recorded' }
   /** Recorded before: under its `external_id`, by another run for the same response, or by an enclosed report. */
-  | { readonly kind: 'known' }
+  | { readonly kind: 'existing' }
   | { readonly kind: 'invalid'; readonly fieldErrors: readonly FieldError[] };
 
 /**
@@ -37,7 +37,7 @@ export async function recordRuns(
   call: RunCall,
   runs: readonly ReportedRun[],
 ): Promise<readonly RecordedRun[]> {
-  const results: RecordedRun[] = runs.map(() => ({ kind: 'known' }));
+  const results: RecordedRun[] = runs.map(() => ({ kind: 'existing' }));
   const drafts = await draftEach(
     withPriceForAll(deps),
     call,
@@ -60,7 +60,7 @@ export async function recordRuns(
       continue;
     }
     for (const [position, { index }] of pending.entries()) {
-      results[index] = { kind: outcomes[position]?.kind === 'posted' ? 'recorded' : 'known' };
+      results[index] = { kind: outcomes[position]?.kind === 'posted' ? 'recorded' : 'existing' };
     }
     return results;
   }

@@ -40,7 +40,7 @@ export async function insertResponses(
   if (named.length === 0) {
     return;
   }
-  await tx.unanswered.query(
+  await tx.pipelined.query(
     `INSERT INTO run_responses AS there (org_id, response_id, run_id, recorded_at, key_id, member_id)
      SELECT DISTINCT ON (org_id, response_id) *
        FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::text[])

@@ -653,7 +653,7 @@ describe('bulk', () => {
 
   test('a bulk request with a used external id and a different body is rejected as a whole with the index of the run', async () => {
     const own = await world.createOrg();
-    const refusalOf = async (runs: object[], query = '') => {
+    const errorSummary = async (runs: object[], query = '') => {
       const { status, json } = await bulk(runs, own, query);
       return [status, json.error?.code, json.error?.details];
     };
@@ -661,11 +661,11 @@ describe('bulk', () => {
     expect((await bulk([mine], own)).status).toBe(201);
     const conflict = [409, 'conflict', { run_index: 1 }];
     const fresh = { external_id: 'fresh', model: 'm', cost_usd: '1' };
-    expect(await refusalOf([fresh, { ...mine, cost_usd: '2' }, { model: 'm', cost_usd: '1' }])).toEqual(
+    expect(await errorSummary([fresh, { ...mine, cost_usd: '2' }, { model: 'm', cost_usd: '1' }])).toEqual(
       conflict,
     );
-    expect(await refusalOf([fresh, { ...fresh, model: 'n' }])).toEqual(conflict);
-    expect(await refusalOf([fresh, { ...mine, model: 'n' }], '?enforcement=record')).toEqual(conflict);
+    expect(await errorSummary([fresh, { ...fresh, model: 'n' }])).toEqual(conflict);
+    expect(await errorSummary([fresh, { ...mine, model: 'n' }], '?enforcement=record')).toEqual(conflict);
     expect(await spentBy(own)).toBe('1');
     // Nothing of a rejected batch is stored, so the id is unused.
     const { json } = await bulk(

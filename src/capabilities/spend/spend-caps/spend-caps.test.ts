@@ -3,11 +3,11 @@ import { useOrgPerTest, useWorld } from '../../../../test/harness.ts';
 import {
   badAmounts,
   chargeOf,
+  errorSummary,
   invalid,
   limitsVersion,
   liveLimits,
   recordedOf,
-  refusalOf,
   sender,
 } from '../../../../test/support/limits.ts';
 
@@ -22,7 +22,7 @@ const send = sender(
 
 test('returns 404 until a cap is set', async () => {
   for (const method of ['GET', 'DELETE']) {
-    expect(refusalOf(await send(method, ''))).toEqual([404, 'not_found']);
+    expect(errorSummary(await send(method, ''))).toEqual([404, 'not_found']);
   }
 });
 
@@ -120,7 +120,7 @@ test('every change creates an audit entry and an event', async () => {
 });
 
 test.each(badAmounts)('rejects the amount %j', async (cap_usd, code) => {
-  expect(refusalOf(await send('PUT', '', { cap_usd }))).toEqual(invalid(`cap_usd ${code}`));
+  expect(errorSummary(await send('PUT', '', { cap_usd }))).toEqual(invalid(`cap_usd ${code}`));
 });
 
 test.each<[object, string]>([
@@ -129,7 +129,7 @@ test.each<[object, string]>([
   [{ cap_usd: '1', alert_thresholds: [0] }, 'alert_thresholds[0] out_of_range'],
   [{ cap_usd: '1', period: 'week' }, 'period unknown_field'],
 ])('rejects %j', async (body, fault) => {
-  expect(refusalOf(await send('PUT', '', body))).toEqual(invalid(fault));
+  expect(errorSummary(await send('PUT', '', body))).toEqual(invalid(fault));
 });
 
 test('a viewer can read the cap but not change it; another org gets 404', async () => {
@@ -138,11 +138,11 @@ test('a viewer can read the cap but not change it; another org gets 404', async 
   const { secret } = await world.mintKey(org, 'viewer', ['budgets:read', 'budgets:write']);
   expect((await world.request('GET', path, { key: secret })).status).toBe(200);
   const denied = await world.request('PUT', path, { key: secret, body: { cap_usd: '1' } });
-  expect(refusalOf(denied)).toEqual([403, 'forbidden']);
+  expect(errorSummary(denied)).toEqual([403, 'forbidden']);
   const { secret: unscoped } = await world.mintKey(org, 'admin', ['budgets:read']);
   expect((await world.request('DELETE', path, { key: unscoped })).json.error.code).toBe('missing_scope');
   const other = await world.createOrg();
-  expect(refusalOf(await world.request('GET', path, { key: other.ownerKey }))).toEqual([404, 'not_found']);
+  expect(errorSummary(await world.request('GET', path, { key: other.ownerKey }))).toEqual([404, 'not_found']);
 });
 
 test('a new cap applies at once and counts earlier spend of the day', async () => {
