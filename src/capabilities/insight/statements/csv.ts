@@ -14,6 +14,9 @@ export class CsvError extends Error {
   }
 }
 
+/** A line of separators alone would otherwise be millions of cells. */
+const cellsMax = 1_000;
+
 /** Yields the rows, without empty lines. Throws a `CsvError` for a quote that is out of place. */
 export function* readCsv(text: string): Generator<CsvRow> {
   let at = text.startsWith('\uFEFF') ? 1 : 0;
@@ -38,6 +41,9 @@ export function* readCsv(text: string): Generator<CsvRow> {
         at = end;
       }
       cells.push(cell);
+      if (cells.length > cellsMax) {
+        throw new CsvError(firstLine, `A line has at most ${cellsMax} cells.`);
+      }
       ends = text[at] !== separator;
       at += text[at] === '\r' && text[at + 1] === '\n' ? 2 : 1;
     }

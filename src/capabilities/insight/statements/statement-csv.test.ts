@@ -255,6 +255,28 @@ describe('any file', () => {
     expect(parse(focusCsv([row])).lines).toMatchObject([{ model: '=1+1', project: 'start_time' }]);
   });
 
+  test.each([
+    ['separators alone', ','.repeat(5_000_000), 'csv[1]: Line 1: A line has at most 1000 cells.'],
+    [
+      'a cell of five million characters',
+      `${anthropicCosts}\n"${'x'.repeat(5_000_000)}"`,
+      'csv[7]: Line 7: There are 1 cells, but 14 columns.',
+    ],
+    [
+      'millions of empty lines',
+      `a${'\n'.repeat(5_000_000)}b`,
+      /^csv\[1\]: Line 1: These columns are missing/,
+    ],
+    [
+      'names of built-in members',
+      'constructor,__proto__,toString\n1,2,3',
+      /^csv\[1\]: Line 1: These columns are missing/,
+    ],
+    ['an amount beyond all bounds', anthropicCosts.replace('0.05', '1e400'), /^csv\[2\]\.cost_usd/],
+  ])('is rejected early if it has %s', (_, csv, message) => {
+    expect(errorOf(csv)).toMatch(message);
+  });
+
   test('is rejected with a line that names its first problem', () => {
     expect(errorOf('a,b\n1,2')).toMatch(/^csv\[1\]: Line 1: These columns are missing: BilledCost, .*OpenAI/);
     expect(errorOf(`${anthropicCosts}\n"open`)).toBe('csv[7]: Line 7: A quoted cell does not end.');
