@@ -83,37 +83,39 @@ export const unknownName = 'unknown';
 /** Prefix of tags in the export that come from fields of runs. It prevents clashes with the tags of runs. */
 export const fieldTagPrefix = 'purser/';
 
-type ChargeTerms = Pick<FocusCharge, 'priced' | 'sku'> & {
-  readonly category: FocusCharge['category'];
+interface ChargeTerms {
   /** Text that names what the charge is for. */
   readonly subject: string;
-};
+  /** The quantity and its price, unless the charge is a correction. */
+  readonly priced: PricedQuantity | null;
+  skuOf(priced: PricedQuantity | null): Sku;
+}
 
 /** Returns the charge of a group, with what the version says about its price and its SKU. */
 export function chargeOf(
   group: ChargeGroup,
   { plan, account, provider }: ChargeContext,
-  { subject, ...terms }: ChargeTerms,
+  { subject, skuOf, ...terms }: ChargeTerms,
 ): FocusCharge {
   const chargePeriod = chargePeriodOf(plan, group.period);
-  const isCorrection = isCorrectionOf(group);
+  const isCorrection = group.correctedIn !== '';
+  const priced = isCorrection ? null : terms.priced;
+  const category = priced === null && !isCorrection ? 'Adjustment' : 'Usage';
   return {
-    ...terms,
     account,
+    category,
+    priced,
+    sku: skuOf(priced),
     billingPeriod: monthOf(isCorrection ? Date.parse(`${group.correctedIn}-01`) : chargePeriod.startMs),
     chargePeriod,
     isCorrection,
-    description: `${isCorrection ? 'Correction: ' : terms.category === 'Adjustment' ? 'Adjustment: ' : ''}${subject}`,
+    description: `${isCorrection ? 'Correction: ' : category === 'Adjustment' ? 'Adjustment: ' : ''}${subject}`,
     provider: group.provider || provider || unknownName,
     model: modelOf(group),
     costNanos: group.sums.usd_nanos,
     subAccount: subAccountOf(plan.labels[0], group.labels[0]),
     tags: tagsOf(plan.labels, group.labels),
   };
-}
-
-export function isCorrectionOf({ correctedIn }: ChargeGroup): boolean {
-  return correctedIn !== '';
 }
 
 export function modelOf({ model }: ChargeGroup): string {

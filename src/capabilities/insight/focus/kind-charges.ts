@@ -7,7 +7,6 @@ import {
   capitalized,
   chargeOf,
   type FocusCharge,
-  isCorrectionOf,
   type MeteredQuantity,
   modelOf,
   pricedAt,
@@ -112,16 +111,17 @@ function selectCharges(plan: FocusPlan, params: Params): string {
 function kindChargeOf(group: KindChargeGroup, context: ChargeContext): KindCharge {
   const kind = kindOfCode(group.kind);
   const model = modelOf(group);
-  const isCorrection = isCorrectionOf(group);
   const metered = meteredQuantity(group);
   const block = metered?.unit === 'Tokens' ? tokenBlock : undefined;
-  const priced = metered === null || isCorrection ? null : pricedAt(group.sums.usd_nanos, metered, block);
   return {
     ...chargeOf(group, context, {
       subject: `${subjectOf(group)} of ${model}`,
-      category: priced === null && !isCorrection ? 'Adjustment' : 'Usage',
-      priced,
-      sku: { id: `${model}:${kind}`, meter: meterOf(group), details: priced && priceDetails(group) },
+      priced: metered && pricedAt(group.sums.usd_nanos, metered, block),
+      skuOf: (priced) => ({
+        id: `${model}:${kind}`,
+        meter: meterOf(group),
+        details: priced && priceDetails(group),
+      }),
     }),
     kind,
   };

@@ -5,7 +5,6 @@ import {
   type ChargeGroup,
   chargeOf,
   type FocusCharge,
-  isCorrectionOf,
   modelOf,
   type PricedQuantity,
   pricedAt,
@@ -83,14 +82,11 @@ function selectCharges(plan: FocusPlan, params: Params): string {
 function wholeChargeOf(group: WholeChargeGroup, context: ChargeContext): WholeCharge {
   const { runs, input_tokens, cached_input_tokens, cache_write_tokens, output_tokens } = group.sums;
   const model = modelOf(group);
-  const isCorrection = isCorrectionOf(group);
-  const priced = isCorrection ? null : pricedQuantity(group);
   return {
     ...chargeOf(group, context, {
       subject: `Usage of ${model}`,
-      category: priced === null && !isCorrection ? 'Adjustment' : 'Usage',
-      priced,
-      sku: { id: model, meter: priced?.unit ?? 'Corrections', details: null },
+      priced: pricedQuantity(group),
+      skuOf: (priced) => ({ id: model, meter: priced?.unit ?? 'Corrections', details: null }),
     }),
     requests: runs,
     tokens: {
