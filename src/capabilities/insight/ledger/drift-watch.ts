@@ -10,7 +10,7 @@ import type { Job } from '../../../platform/jobs/jobs.ts';
 import { runForEach } from '../../../platform/jobs/run-for-each.ts';
 import type { Log } from '../../../platform/log.ts';
 import type { Clock } from '../../../platform/time/clock.ts';
-import { findRecentlyBooked } from './queries.ts';
+import { findRecentlyBooked } from './ledger-bounds.ts';
 import { reconcile } from './reconciliation.ts';
 
 export interface DriftWatchDependencies {

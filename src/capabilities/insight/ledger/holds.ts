@@ -12,7 +12,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { decodeCursor, encodeCursor, type PageOf, pageSize } from '../../../platform/http/routes/list.ts';
 import type { StoreResponse } from '../../../platform/http/routes/route.ts';
 import { limitIdOf } from './counter-keys.ts';
-import { findUnits } from './queries.ts';
+import { findUnits } from './limit-kinds.ts';
 import type { HoldFilters, HoldView } from './schema.ts';
 
 export interface HoldDependencies {

@@ -1,7 +1,7 @@
 export { driftWatch } from './drift-watch.ts';
 export { type IncreaseDependencies, increaseHold } from './hold-increases.ts';
+export { findRecentlyBooked } from './ledger-bounds.ts';
 export { listLimitUsage } from './limit-usage-list.ts';
 export { countOpenHolds } from './open-holds.ts';
-export { findRecentlyBooked } from './queries.ts';
 export { reconcile } from './reconciliation.ts';
 export { ledgerRoutes } from './routes.ts';

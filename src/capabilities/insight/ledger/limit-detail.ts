@@ -7,10 +7,10 @@ import { readSettled } from '../../../ledger/limits/counters.ts';
 import { findLimitsEvenEnded, type LimitRow, toLimit } from '../../../ledger/limits/limits.ts';
 import type { TimezoneOf } from '../../../ledger/limits/org-timezone.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
+import { type AlertRow, selectAlerts, selectAlertsOfLimit } from './alerts.ts';
 import { counterName } from './counter-keys.ts';
 import { type LimitDetail, pastWindows } from './limit-schema.ts';
 import { hasWindow, type LimitUsageDependencies, viewLimitUsage } from './limit-usage-list.ts';
-import { type AlertRow, selectAlerts, selectAlertsOfLimit } from './queries.ts';
 
 export interface LimitDetailDependencies extends LimitUsageDependencies {
   readonly timezoneOf: TimezoneOf;

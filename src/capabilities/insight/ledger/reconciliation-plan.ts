@@ -17,7 +17,8 @@ import {
 import type { Window } from '../../../kernel/windows.ts';
 import type { CounterState } from '../../../ledger/ledger.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
-import type { EntryField, Payment } from './queries.ts';
+import type { EntryField } from './entry-sums.ts';
+import type { Payment } from './payments.ts';
 
 /** Location of the expected value of a counter. */
 type SettledSource =

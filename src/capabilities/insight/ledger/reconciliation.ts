@@ -20,7 +20,13 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
 import { ServiceUnavailable } from '../../../platform/service-unavailable.ts';
 import { counterName, limitIdOf } from './counter-keys.ts';
+import { findBounds } from './ledger-bounds.ts';
+import { findKinds, type KindAndUnit } from './limit-kinds.ts';
+import { findTallies, hasPayers, type Payment } from './payments.ts';
 import { againIfBusy, bucketStartMs, inPieces, progressReporter } from './pieces.ts';
+import { paidName, planFor, type RecountPlan } from './reconciliation-plan.ts';
+import { Recount } from './recount.ts';
+import type { CounterRow, ReconciliationView } from './schema.ts';
 import {
   addDrift,
   addTotals,
@@ -28,18 +34,9 @@ import {
   compareDays,
   compareEntryParts,
   compareUsageParts,
-  findBounds,
-  findKinds,
-  findTallies,
-  hasPayers,
-  type KindAndUnit,
-  type Payment,
   sumTotals,
   type Totals,
-} from './queries.ts';
-import { paidName, planFor, type RecountPlan } from './reconciliation-plan.ts';
-import { Recount } from './recount.ts';
-import type { CounterRow, ReconciliationView } from './schema.ts';
+} from './totals.ts';
 
 export interface ReconciliationDependencies {
   readonly db: Database;

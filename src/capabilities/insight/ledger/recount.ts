@@ -3,14 +3,8 @@ import { type Amounts, counterKey, WILDCARD } from '../../../kernel/limits.ts';
 import type { TimeRange } from '../../../kernel/rollup-parts.ts';
 import { lifetime, type Window } from '../../../kernel/windows.ts';
 import type { Queryable } from '../../../platform/db/database.ts';
-import {
-  type EntrySum,
-  findClosedChains,
-  findClosedPayments,
-  type Payment,
-  sumEntries,
-  sumPayments,
-} from './queries.ts';
+import { type EntrySum, findClosedChains, sumEntries } from './entry-sums.ts';
+import { findClosedPayments, type Payment, sumPayments } from './payments.ts';
 import {
   type Planned,
   paidName,
