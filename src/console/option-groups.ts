@@ -21,7 +21,7 @@ export function checkBox(attributes: Part, { value, label }: Option, isChecked: 
   return html`<label class="check"><input type="checkbox" ${attributes} value="${value}"${isChecked && html` checked`}> ${label}</label>`;
 }
 
-/** Groups with a selected option are open. */
+/** Check boxes in groups that unfold. Groups with a selected option are open. */
 export function optionGroups(
   groups: readonly OptionGroup[],
   chosen: ReadonlySet<string>,

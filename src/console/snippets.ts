@@ -4,7 +4,7 @@ import { type ClientSnippet, clientSnippets } from '../contract/gateway-clients.
 import { card } from './components.ts';
 import { html, type Markup, type Part } from './html.ts';
 
-/** Code for a key with these scopes: through the gateway, around calls of one's own, or for reports. */
+/** Example code for a key with these scopes: calls through the gateway, decisions for another gateway, or reports of spend. */
 export function quickStarts(
   scopes: readonly string[],
   { url, key, orgId }: { readonly url: string; readonly key: string; readonly orgId: string },

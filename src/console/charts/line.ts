@@ -13,7 +13,7 @@ export interface Line {
   readonly dashed?: true;
   /** One value per label; null where the line is not drawn. */
   readonly values: readonly (number | null)[];
-  /** A link to the whole line, in the legend. */
+  /** Target of the link in the legend. */
   readonly href?: string | undefined;
 }
 

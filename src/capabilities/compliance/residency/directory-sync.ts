@@ -2,7 +2,7 @@
  * Synchronizes the directory: every second it reads the changes of each other region, and every ten minutes the full
  * directory, which repairs anything missed (a restored backup, a change that took too long to commit).
  *
- * One process of a region does it at a time, under a lease. While a region is unreachable its data is kept: its orgs
+ * One process of a region does this at a time, under a lease. While a region is unreachable its data is kept: its orgs
  * could not be served anyway.
  */
 import { Gauge, type Registry } from 'prom-client';
@@ -75,7 +75,7 @@ function syncJob(deps: DirectorySyncDependencies, peer: string, origin: string):
     let through: string | undefined;
     for (;;) {
       const part = await requestPeer(deps, peer, origin, { kind: 'whole', after });
-      // The time of the first part: later changes are received when changes are read.
+      // The time of the first part. Changes since then arrive with the next read of changes.
       through ??= part.now;
       const last = part.more ? (part.entries.at(-1)?.org_id ?? null) : null;
       await db.transaction(async (tx) => {

@@ -18,7 +18,7 @@ export interface SendingBounds {
   readonly inFlightMax: number;
   /** Maximum time to connect, including TLS. */
   readonly connectWithinMs: number;
-  /** Maximum time that a peer may neither read nor send a byte while it is its turn. */
+  /** Maximum time that a peer that should read or send may do neither. */
   readonly silenceMs: number;
 }
 export const usualBounds: SendingBounds = { inFlightMax: 1_000, connectWithinMs: 5_000, silenceMs: 30_000 };

@@ -52,7 +52,7 @@ const rowsPerBatch = 1_000;
 /** Pause after a batch, in multiples of its duration. */
 const pausePerMs = { quiet: 3, busy: 12 };
 const restMsMax = 4_000;
-/** Up to this rate the process counts as quiet. */
+/** Rate of decisions above which the process counts as busy. */
 const busyDecisionsPerMs = 0.1;
 
 /**
@@ -137,7 +137,7 @@ function stepsOf(signer: Signer): DeletionStep[] {
   ];
 }
 
-/** The org in progress, and the kind of data being deleted. */
+/** The org whose data is being deleted, and the kind of data. */
 interface Turn {
   readonly policy: RetentionPolicyRow;
   kind: DeletedKind | undefined;

@@ -26,7 +26,7 @@ const settings =
   'org_id, runs_days, content_days, audit_days, deliveries_days, idempotency_days, legal_hold, created_at, updated_at';
 const columns = `${settings}, failing_since, put_off` as const;
 
-/** A lock waits for a deletion batch in progress. */
+/** `lockPolicy` waits for the end of a deletion batch in progress. */
 export const { find: findPolicy, lock: lockPolicy } = tableOf<RetentionPolicyRow>()('retention_policies', {
   columns,
   key: ['org_id'],
@@ -79,10 +79,7 @@ export async function scheduleNext(
   );
 }
 
-/**
- * A failure, and when to retry. It is ignored if the policy was changed since, because a change requests an immediate
- * retry.
- */
+/** A failed deletion and the time of its retry. Ignored if the policy was changed since: a change requests an immediate retry. */
 interface Failure {
   readonly policy: RetentionPolicyRow;
   readonly now: Date;

@@ -68,7 +68,6 @@ export const RetentionRunView = closed({
 });
 export type RetentionRunView = Static<typeof RetentionRunView>;
 
-/** Progress of deletion. */
 const progress = {
   failing_since: nullable(
     Type.String({

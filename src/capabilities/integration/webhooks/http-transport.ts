@@ -5,7 +5,7 @@ import { messageOf, payloadOf } from './message.ts';
 import type { Sender } from './sender.ts';
 import type { DeliveryAttempt, Transport } from './transport.ts';
 
-/** Builds the bodies that people read. */
+/** Builds the request bodies for chats, whose messages are read by people. */
 export interface ChatMessages {
   body(format: 'slack' | 'teams', event: Event): Promise<object>;
 }

@@ -7,7 +7,7 @@ import { aliases, modelLengthMax, patterns, provider, tokenCount, word } from '.
 /** Bounded by the number of values in a body: an entry has 10 to 30. */
 export const catalogModelsMax = 3_000;
 
-/** The number of values in a body with so many models. */
+/** Maximum number of values in a body, enough for `catalogModelsMax` models. */
 export const catalogValuesMax = 100_000;
 
 const date = Type.String({

@@ -73,7 +73,7 @@ interface DecidedModel {
   readonly model: string;
   readonly priceVersion: string | null | undefined;
   readonly admittedAtMs: number;
-  /** The place of the call. */
+  /** Provider and region of the call. */
   readonly at: CalledAt;
 }
 

@@ -131,7 +131,7 @@ function filtersWith(used: UsedValues): readonly Filter[] {
   ];
 }
 
-/** Sorts by the highest value first; in that order already, by the lowest. */
+/** Returns the link of a column head: highest value first, or lowest first if the list has that order already. */
 export function sortLink(page: string, query: URLSearchParams, field: string, fallback: string): SortLink {
   const current = query.get('sort') || fallback;
   const isBy = current.replace('-', '') === field;
