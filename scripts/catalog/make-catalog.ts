@@ -21,6 +21,7 @@ import {
   withHostAliases,
 } from '../../src/capabilities/spend/price-lists/index.ts';
 import { aliasesOfDated, genaiModels, imageModels } from './earlier-models.ts';
+import { withToolPrices } from './tool-prices.ts';
 
 const { values } = parseArgs({
   options: {
@@ -57,7 +58,7 @@ const catalog: Catalog = {
     },
     openai: { name: 'OpenAI list prices', url: 'https://platform.openai.com/docs/pricing' },
   },
-  models: withHostAliases(withAliases([...models.values()].map(withSearches), aliasesOfDated))
+  models: withHostAliases(withAliases([...models.values()].map(withToolPrices), aliasesOfDated))
     .filter((one) => priceOf(one) !== undefined)
     .map(withoutDetails)
     .sort((a, b) => (a.model < b.model ? -1 : 1)),
@@ -69,13 +70,6 @@ writeFileSync(
   `${head}"models": [\n${lines}\n  ]\n}\n`,
 );
 process.stdout.write(`${catalog.models.length} models\n`);
-
-/** Anthropic charges the same for a search with every model. The lists leave it out for some of them. */
-function withSearches(one: CatalogModel): CatalogModel {
-  return one.provider === 'anthropic' && one.units?.web_search === undefined
-    ? { ...one, units: { ...one.units, web_search: '0.01' } }
-    : one;
-}
 
 /** Most models are those of hosts, and the list links their prices to a few pages. */
 function withoutDetails(one: CatalogModel): CatalogModel {

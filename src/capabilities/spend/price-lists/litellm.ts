@@ -1,4 +1,6 @@
 /** Converts LiteLLM's `model_prices_and_context_window` JSON into entries of the catalog. */
+
+import { offPeakTier } from '../../../kernel/off-peak-hours.ts';
 import type { CatalogModel, CatalogRates } from '../models/index.ts';
 import { clean, type FieldProblem, type FieldReader, readerOf } from './fields.ts';
 import { createImport, hostProviders, type Imported, ownProviders, type SkipReason } from './selection.ts';
@@ -156,12 +158,15 @@ function litellmModel(
     as_of: asOf,
     source_url: entry.text('source'),
     rates: clean({ ...rates, image_usd: image, request_usd: perQuery }),
-    tiers: clean({ ...tiersOf(entry, mode, ''), fast: clean({ multiplier: fast }) }),
+    tiers: clean({
+      ...tiersOf(entry, mode, ''),
+      [offPeakTier]: ratesOf(entry.nested('off_peak_pricing'), mode, ''),
+      fast: clean({ multiplier: fast }),
+    }),
     long_context: longContext,
     regions,
     units: clean({
-      // The list has several context sizes, but all of them cost the same.
-      web_search: entry.nested('search_context_cost_per_query').usd('search_context_size_medium'),
+      ...searchUnits(entry.nested('search_context_cost_per_query'), provider),
       ...unitsOf(entry, addedUnits),
       ...(!isByToken && unitsOf(entry, insteadOfTokens)),
     }),
@@ -217,6 +222,17 @@ function unitsOf(
   units: Readonly<Record<string, readonly string[]>>,
 ): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(units).map(([unit, fields]) => [unit, unitOf(entry, fields)]));
+}
+
+/** Returns the price of a search, and those of its context sizes if they differ. Perplexity alone has the smallest size by default. */
+function searchUnits(costs: FieldReader, provider: string): Record<string, string | undefined> {
+  const [low, medium, high] = ['low', 'medium', 'high'].map((size) =>
+    costs.usd(`search_context_size_${size}`),
+  );
+  const web_search = provider === 'perplexity' ? low : medium;
+  return low === medium && medium === high
+    ? { web_search }
+    : { web_search, 'web_search:low': low, 'web_search:medium': medium, 'web_search:high': high };
 }
 
 function thresholdsOf(entry: FieldReader): number[] {
