@@ -283,6 +283,9 @@ describe('an export', () => {
     expect(await fieldOf(`?group_by=${tags}`)).toEqual([422, 'group_by', 'too_many']);
     expect(await fieldOf('?format=xml')).toEqual([422, 'format', 'invalid_value']);
     expect(await fieldOf('?version=1.3')).toEqual([422, 'version', 'invalid_value']);
+    expect(await fieldOf('?version=')).toEqual([422, 'version', 'invalid_value']);
+    expect(await fieldOf('?version=1.2&version=1.4')).toEqual([422, 'version', expect.any(String)]);
+    expect(await fieldOf('?kind=output')).toEqual([422, 'kind', 'unknown_field']);
     expect(await fieldOf('?compare=previous')).toEqual([422, 'compare', 'unknown_field']);
     expect(await fieldOf('?from=2026-11-14T00:00:00Z&to=2025-11-14T00:00:00Z')).toEqual([
       422,
@@ -447,6 +450,39 @@ test('the same data yields the same bytes, again and on every engine', async () 
     await own.close();
   }
 });
+
+test('an export in FOCUS 1.4 is a statement of its ServiceProviderName that agrees with the ledger', async () => {
+  await record(runs);
+  const { text: csv } = await focus('?version=1.4&provider=openai&group_by=team');
+  expect(csv).toMatch(/^BilledCost,.*,ServiceProviderName,/);
+  const path = `/v1/orgs/${org.id}/statements`;
+  const statement = await send('POST', path, { csv, project_dimension: 'team' });
+  expect(statement).toMatchObject({ provider: 'openai', sources: ['focus'], billed_usd: '1.567901225' });
+  const { total } = await send('GET', `${path}/${statement.id}/comparison`);
+  expect(total).toEqual({
+    billed_usd: '1.567901225',
+    recorded_usd: '1.567901225',
+    difference_usd: '0',
+    causes: [],
+  });
+});
+
+test.each(['1.2', '1.4'])(
+  'names in FOCUS %s are text in spreadsheets, and whole in any alphabet',
+  async (version) => {
+    const names = ['=HYPERLINK("x")', '+1', '@SUM(A1)', 'Größe, 東京 "🚀"', 'line\u2028break', "'quoted"];
+    await record(names.map((team) => ({ ...runs[1], model: team, team, tags: { environment: team } })));
+    const rows = await exported(`?version=${version}&group_by=team,tag:environment`);
+    const shown = names.map((name) => (/^[=+@]/.test(name) ? `'${name}` : name));
+    expect(rows.map((row) => row.SubAccountId ?? '').toSorted()).toEqual(shown.toSorted());
+    for (const row of rows) {
+      const cells = Object.values(row);
+      expect(cells.filter((cell) => /^[=+@]/.test(cell))).toEqual([]);
+      expect(names).toContain(JSON.parse(row.Tags ?? '').environment);
+    }
+    expect(sumOfColumn(rows, 'BilledCost')).toBe('7.407407346');
+  },
+);
 
 test('an export is a statement that agrees with the ledger it came from', async () => {
   const openAi = runs.filter(({ provider = 'openai' }) => provider === 'openai');
