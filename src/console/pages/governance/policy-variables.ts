@@ -4,7 +4,7 @@ import { subline } from '../../inline.ts';
 import type { Item } from '../../responses.ts';
 import { table } from '../../table.ts';
 
-/** The script of the pages adds the example to the field: alone, or to what is there. */
+/** The script of the page inserts the example into the field, or appends it to the text there. */
 export function variableReference(variables: readonly Item<'policies.variables'>[]): Markup {
   return html`<details class="example reference"><summary>Variables and examples</summary>${table({
     caption: 'Variables',

@@ -214,7 +214,7 @@ async function usagesOf(
       };
 }
 
-/** Shows what is left of the own budget of the member or key, the one with the least left; without one, of the budget for each. */
+/** Shows the amount left of the tightest budget of the member or key alone; without one, of the budget for each value. */
 function budgetCell(spend: DeveloperSpend, value: string | null): Part {
   const { visit, budgets, eachBudget, usages } = spend;
   const [field, , , scopeKind] = spend.grouping;

@@ -187,7 +187,7 @@ function editButton(limit: LimitItem, visitor: ButtonVisitor): Part {
   return edit !== undefined && linkButton(visitor, { path: edit, label: 'Edit', about: limitName(limit) });
 }
 
-/** Links a budget of each value to the spend of these values. */
+/** Returns the link from a budget for each value to the spend of these values. */
 function countedSeparately(limit: LimitItem, visit: Pick<ScreenVisit, 'org' | 'now'>): Part {
   const { kind, match } = limit;
   const field = Object.keys(match).find((name) => match[name] === '*') ?? '';
