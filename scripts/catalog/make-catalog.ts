@@ -89,7 +89,9 @@ function fromLitellm(file: string, asOf: string): readonly CatalogModel[] {
 function fromGenai(folder: string): CatalogModel[] {
   const { calcPrice } = createRequire(import.meta.url)(join(folder, 'dist/index.cjs'));
   return genaiModels.map(({ model, provider, id, ...rest }) => {
-    const found = calcPrice({ input_tokens: 1 }, model, { providerId: provider });
+    // The list has no prefixes of hosts.
+    const listed = model.startsWith(`${provider}/`) ? model.slice(provider.length + 1) : model;
+    const found = calcPrice({ input_tokens: 1 }, listed, { providerId: provider });
     if (found?.model.id !== id) {
       throw new Error(`${model} is ${found?.model.id}, not ${id}, in the price list`);
     }
