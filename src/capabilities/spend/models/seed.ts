@@ -7,6 +7,7 @@ import { type Database, insertEach, type Transaction } from '../../../platform/d
 import { createIds } from '../../../platform/ids.ts';
 import { type Catalog, type CatalogModel, catalogStart, readCatalog, sourceOf } from './catalog.ts';
 import { priceOf } from './catalog-price.ts';
+import { hasCatalog } from './catalog-query.ts';
 import { capabilitiesOf } from './list-prices.ts';
 import { upsertCatalogNames } from './name-queries.ts';
 import { priceColumnsOf } from './price-columns.ts';
@@ -29,6 +30,10 @@ interface SeedModel extends CatalogModel {
 
 /** Inserts missing models. Several processes may start concurrently. Returns the number of inserted prices. */
 export async function seedModels(db: Database, now: Date, catalog: Catalog = readCatalog()): Promise<number> {
+  // At most starts nothing is missing, and the inserts take three times as long as this query.
+  if (await hasCatalog(db, catalog)) {
+    return 0;
+  }
   const models = catalog.models.flatMap((one): SeedModel[] => {
     const price = priceOf(one);
     return price === undefined ? [] : [{ ...one, price, listed: sourceOf(catalog, one) }];
