@@ -1,6 +1,7 @@
 /** The settlement of a call: the charges for its outcome, and the line that is stored. */
 import { performance } from 'node:perf_hooks';
 import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
+import { isOrgPrice } from '../capabilities/spend/models/index.ts';
 import { formatUsd } from '../kernel/money.ts';
 import { type CallOutcome, type SettledUsage, settledUsage } from '../kernel/providers/call-end.ts';
 import { type CallUsage, otherModel } from '../kernel/providers/call-usage.ts';
@@ -11,6 +12,9 @@ import { toolChargesOf } from './call-tools.ts';
 import { outputCap } from './hold-coverage.ts';
 import { type CallPlan, inputBoundOf } from './plan-call.ts';
 import type { Settlement } from './settle/settlement.ts';
+
+/** Ends the names of models that OpenRouter offers free of charge. */
+const freeVariant = ':free';
 
 export interface CallCharges {
   readonly settled: SettledUsage;
@@ -62,7 +66,8 @@ export function settlementOf(
   // One price applies to all attempts: that of their place if it is the same for all, otherwise the most expensive one.
   const isOnePlace = charged.every((one) => isSamePlace(placeOf(one, plan.listedProvider), served));
   const calledAt = isOnePlace ? served : plan.pricedAt;
-  const { fields, attempts, isFree, marks } = settled;
+  const { attempts, isFree, marks } = settled;
+  const { cost_usd: statedUsd, ...fields } = settled.fields;
   const servedModel = otherModel(outcome.servedModel, plan.model);
   const pricedName = pricedNameOf(plan, connection, servedModel);
   return {
@@ -87,6 +92,10 @@ export function settlementOf(
       ...(plan.service.charged.cache_write_1h_tokens !== undefined && { cache_write_1h_tokens: 0 }),
       ...fields,
       ...(servedModel !== undefined && { served_model: servedModel }),
+      ...(statedUsd !== undefined && {
+        stated: { usd: statedUsd, isFreeModel: plan.model.endsWith(freeVariant) },
+        ...(isOrgPrice(plan.price) && { metadata: { stated_cost_usd: statedUsd } }),
+      }),
       ...(attempts !== undefined && { attempts }),
       // Zero tokens would count as missing usage, so the held amount would be posted.
       ...(isFree && { cost_usd: '0' }),

@@ -7,6 +7,7 @@ import {
   type GatewaySettings,
   kindOf,
 } from '../capabilities/integration/connections/index.ts';
+import { isOrgPrice, type PriceInForce } from '../capabilities/spend/models/index.ts';
 import { worstCaseCost } from '../kernel/prices.ts';
 import type { CallOutcome } from '../kernel/providers/call-end.ts';
 import type { ToolFormat } from '../kernel/providers/call-format.ts';
@@ -288,12 +289,13 @@ const noModels: CallUsage['toolModels'] = [];
 
 /** Returns the charges for tool calls: for the calls that were seen or reported, or for the held maximum if that may not be all of them. */
 export function toolChargesOf(
-  price: Tariff,
+  price: PriceInForce,
   tools: CallTools,
   { toolCalls = noUnits, isFinal, isAccepted }: Pick<CallOutcome, 'toolCalls' | 'isFinal' | 'isAccepted'>,
   { serverTools, toolModels, statedNanos }: CallUsage,
 ): ToolCharges {
-  if (statedNanos !== null) {
+  // A stated cost contains that of tools, but a price of the org may win.
+  if (statedNanos !== null && !isOrgPrice(price)) {
     return { units: unitsOf(serverTools, tools), toolModels, nanos: 0n };
   }
   // The report takes precedence over the shown calls. A call that the provider did not run, such as one beyond the maximum of

@@ -9,7 +9,7 @@ import {
   type GatewaySettingsCache,
   kindOf,
 } from '../capabilities/integration/connections/index.ts';
-import type { ModelCapabilitiesCache } from '../capabilities/spend/models/index.ts';
+import type { ModelCapabilitiesCache, PriceInForce } from '../capabilities/spend/models/index.ts';
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
 import type { CalledAt } from '../kernel/model-hosts.ts';
 import type { PacedOutput } from '../kernel/pace.ts';
@@ -17,7 +17,6 @@ import { affordableOutputTokens, worstCaseCost } from '../kernel/prices.ts';
 import type { InputBound } from '../kernel/providers/call-end.ts';
 import type { InputParts } from '../kernel/providers/estimate-input.ts';
 import { showsOutput } from '../kernel/providers/visible-output.ts';
-import type { Tariff } from '../kernel/rate-modifiers.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { OnLimit } from './attribution-headers.ts';
 import type { TokenRatios } from './body/token-ratios.ts';
@@ -47,12 +46,12 @@ export interface CallPlan {
   readonly provider: string;
   /** Provider in the price list. */
   readonly listedProvider: string | null;
-  readonly price: Tariff;
+  readonly price: PriceInForce;
   /** The place where the model has this price. Other candidates may be at cheaper hosts. */
   readonly pricedAt: CalledAt;
   /** The model that has this price, if it was learned from responses of the deployment. */
   readonly learnedModel: string | undefined;
-  /** True if the price was set for exactly the called name. */
+  /** True if the org has a price of its own for exactly the called name. */
   readonly hasOwnPrice: boolean;
   readonly service: CallService;
   readonly tools: CallTools;

@@ -66,6 +66,8 @@ export interface MockProvider {
   wordOf: (index: number) => string;
   /** The model that responses name; undefined: that of the request. */
   reportedModel: string | undefined;
+  /** Members that the usage of chats has besides. */
+  usageMembers: object;
   /** The ids of responses end with it. */
   responseId: string;
   /** Output tokens in one chunk of a stream. */
@@ -88,6 +90,7 @@ export async function startMockProvider(): Promise<MockProvider> {
     sent: [],
     fault: undefined,
     reportedModel: undefined,
+    usageMembers: {},
     outputOf: () => 5,
     hiddenTokens: 0,
     toolOf: (body) => (Array.isArray(body.tools) ? { name: 'lookup', input: '{"q":"x"}' } : undefined),
@@ -272,6 +275,7 @@ class Responder {
       total_tokens: inputTokens + outputTokens,
       prompt_tokens_details: { cached_tokens: 0 },
       completion_tokens_details: { reasoning_tokens: this.#hidden },
+      ...this.#provider.usageMembers,
     };
   }
 

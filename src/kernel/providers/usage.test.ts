@@ -294,9 +294,34 @@ test.each<[string, object, bigint | null]>([
   ],
   ['xAI', { cost_in_usd_ticks: 1_466_251 }, 146_626n],
   ['Perplexity', { cost: { input_tokens_cost: 0.001, total_cost: 0.006 } }, 6_000_000n],
+  [
+    'OpenRouter for a key of its user, without saying so',
+    { cost: 0.00001, cost_details: { upstream_inference_cost: 0.0002 } },
+    210_000n,
+  ],
+  [
+    'the whole cost, with its parts',
+    { cost: 0.0002, cost_details: { upstream_inference_cost: 0.0002 } },
+    200_000n,
+  ],
+  ['xAI, for an expensive call', { cost_in_usd_ticks: 25_000_000_001 }, 2_500_000_001n],
+  ['a router with less than a nanodollar', { cost: 1e-13 }, 1n],
   ['a router that knows no price', { cost: 0 }, null],
+  ['a router that subtracts', { cost: -0, is_byok: true }, null],
   ['no provider', { cost: -1, cost_in_usd_ticks: 'many' }, null],
   ['a router that errs', { cost: 1e300 }, null],
+  [
+    'a router with a number beyond all others',
+    JSON.parse('{"cost": 1e400, "cost_in_usd_ticks": 1e400}'),
+    null,
+  ],
+  ['a router with negative ticks', { cost_in_usd_ticks: -10 }, null],
+  ['a router with a part of a tick', { cost_in_usd_ticks: 0.5 }, null],
+  ['a text', { cost: '0.5', is_byok: false }, null],
+  ['a list', { cost: [0.5] }, null],
+  ['an object in an object', { cost: { total_cost: { total_cost: 1 } } }, null],
+  ['a refund', { cost: { total_cost: -0.5 } }, null],
+  ['a fee without a cost', { cost: 0.01, is_byok: true }, null],
 ])('a cost that %s states is posted', (_, stated, nanos) => {
   const usage = { prompt_tokens: 5, completion_tokens: 6, ...stated };
   expect(usageOfBody('chat', { usage })?.statedNanos).toBe(nanos);

@@ -28,7 +28,7 @@ export { followsUpdates, invalidForm, modelNameForm, viewModelPrice } from './mo
 export { mostExpensive } from './most-expensive.ts';
 export { viewOrgPrice } from './org-prices.ts';
 export { priceColumnsOf, viewPriceColumns } from './price-columns.ts';
-export { createPrices, type ListedPrice, type PriceInForce, type Prices } from './prices.ts';
+export { createPrices, isOrgPrice, type ListedPrice, type PriceInForce, type Prices } from './prices.ts';
 export {
   allOrgVersions,
   lockAllModels,

@@ -56,6 +56,11 @@ export interface ListedPrice extends PriceInForce {
   readonly isListed: boolean;
 }
 
+/** Returns true for a price that an org has of its own: custom rates or a discount. */
+export function isOrgPrice(price: PriceInForce): boolean {
+  return 'source' in price && (price.source === 'org' || price.source === 'discount');
+}
+
 export interface Prices {
   /**
    * Resolves the name and returns the price; undefined if there is none at that time. Returns a promise only if prices must be

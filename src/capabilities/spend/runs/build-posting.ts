@@ -175,12 +175,13 @@ function amountsOf(usd: bigint, toolNanos: bigint | undefined, tokens: bigint): 
 
 /** Returns the amounts of a finished run. */
 function spentAmounts({ cost, counts, end }: StagedRun<unknown>): Amounts {
-  return amountsOf(cost.usd, end?.toolNanos, counts.inputTokens + counts.outputTokens);
+  return amountsOf(cost.usd, toolNanosOf(cost, end), counts.inputTokens + counts.outputTokens);
 }
 
 /** Sets the fields that are only known for a finished run. */
-function setSpent(posting: Built, { cost: { price, parts, cacheSavings }, end }: StagedRun<unknown>): void {
-  posting.parts = withTools(parts, end);
+function setSpent(posting: Built, { cost, end }: StagedRun<unknown>): void {
+  const { price, parts, cacheSavings } = cost;
+  posting.parts = withTools(parts, toolNanosOf(cost, end));
   posting.cacheSavings = cacheSavings;
   // If there are no rates, there is no version from which the cost was computed.
   posting.priceVersion = price === undefined || price.unpriced === 'record' ? null : price.versionId;
@@ -190,8 +191,12 @@ function setSpent(posting: Built, { cost: { price, parts, cacheSavings }, end }:
   posting.servedBy = end?.servedBy;
 }
 
-function withTools(parts: CostParts, end: EndOfCall | undefined): CostParts {
-  const { toolNanos: nanos = 0n } = end ?? {};
+/** Returns the cost of tools that comes in addition. */
+function toolNanosOf({ includesTools }: Cost, end: EndOfCall | undefined): bigint {
+  return includesTools === true ? 0n : (end?.toolNanos ?? 0n);
+}
+
+function withTools(parts: CostParts, nanos: bigint): CostParts {
   return nanos === 0n ? parts : [...parts, { code: 't', quantity: 1n, nanos }];
 }
 

@@ -20,7 +20,7 @@ import {
   serviceTermsOf,
   unitErrors,
 } from '../../../ledger/service-fields.ts';
-import type { PriceInForce } from '../models/index.ts';
+import { isOrgPrice, type PriceInForce } from '../models/index.ts';
 import type { RunPrice } from './find-price.ts';
 import { countsOf, hasUsage, ownCounts } from './run-usage.ts';
 import type { CreateRun, Measured, RunStatus } from './schema.ts';
@@ -39,6 +39,8 @@ function unsplit(usd: bigint): RunCharge {
 
 /** The cost of a run. If it is unknown, `usd` is a lower bound. */
 export interface Cost extends RunCharge {
+  /** True if the cost contains that of tools, since the provider has stated it. */
+  readonly includesTools?: boolean;
   /** Set if the cost is unknown. The larger of the held amount and `usd` is then posted. */
   readonly asHeld: Posting['costAsHeld'];
   /** The price that the cost was computed from; undefined if the cost was given or is unknown. */
@@ -49,6 +51,14 @@ export interface Cost extends RunCharge {
 export interface TriedUsage {
   /** Usage of each attempt. Each is priced by its own size, because the sum may exceed a threshold for long inputs. */
   readonly attempts?: readonly Measured[];
+  /** The cost that the provider states. */
+  readonly stated?: StatedCost;
+}
+
+export interface StatedCost {
+  readonly usd: string;
+  /** True if the called name is that of a variant that its provider offers free of charge. */
+  readonly isFreeModel: boolean;
 }
 
 /** A run whose cost is computed, at its creation or its completion. */
@@ -118,6 +128,10 @@ function finalCost(
   if (body.cost_usd !== undefined) {
     return givenCost(body.cost_usd, body, counts, price);
   }
+  if (body.stated !== undefined && isStatedCharged(body, body.stated, price)) {
+    const cost = givenCost(body.stated.usd, body, counts, price);
+    return isFieldError(cost) ? cost : { ...cost, includesTools: true };
+  }
   return price === undefined
     ? unpricedError(body)
     : computedCost(chargeOfAttempts(price, body, counts), price, model, 'output_tokens');
@@ -134,10 +148,31 @@ export function settledCost(
   price: RunPrice | undefined,
   isUsageKnown: boolean,
 ): Cost | FieldError {
-  return body.cost_usd === undefined
-    ? (unknownCost(body, price, isUsageKnown) ??
-        leastCost(body, finalCost(body, counts, model, price), price))
-    : givenCost(body.cost_usd, body, counts, price);
+  const isGiven =
+    body.cost_usd !== undefined || (body.stated !== undefined && isStatedCharged(body, body.stated, price));
+  const unknown = isGiven ? undefined : unknownCost(body, price, isUsageKnown);
+  if (unknown !== undefined) {
+    return unknown;
+  }
+  const cost = finalCost(body, counts, model, price);
+  return isGiven ? cost : leastCost(body, cost, price);
+}
+
+/**
+ * Returns true if a stated cost is the cost of the run. A price of the organization itself wins: it is what was agreed. A stated 0 of
+ * a model with a price may mean that the provider knows no price, so it counts for free variants alone.
+ */
+function isStatedCharged(
+  body: Measured,
+  { usd, isFreeModel }: StatedCost,
+  price: RunPrice | undefined,
+): boolean {
+  const isPriced = price !== undefined && price.unpriced === undefined && price.isOfDecision !== true;
+  if (isPriced && isOrgPrice(price) && !hasUnpricedModel(price) && unitErrors(price, body).length === 0) {
+    return false;
+  }
+  const isUnpriced = price === undefined || price.unpriced !== undefined;
+  return isFreeModel || isUnpriced || parseUsd(usd) !== 0n;
 }
 
 const usageMissing: Cost = { ...unsplit(0n), asHeld: 'usage_missing', price: undefined };
@@ -216,8 +251,8 @@ function chargeOfAttempts(price: RunPrice, body: PricedBody, counts: TokenCounts
   }
   const charges = attempts.map((attempt) => {
     const charge = chargeOfModels(price, { service_tier, region, ...attempt }, countsOf(attempt));
-    const stated = attempt.cost_usd === undefined ? undefined : parseUsd(attempt.cost_usd);
-    return stated === undefined ? charge : scaled(charge, stated);
+    const stated = isOrgPrice(price) ? undefined : parseUsd(attempt.cost_usd ?? '');
+    return stated === undefined || stated === 0n ? charge : scaled(charge, stated);
   });
   return sumOfCharges(charges);
 }
