@@ -1,9 +1,9 @@
 /**
  * Finds the price to hold for a call. Its connections may be at hosts with different prices, and any of them may serve it. A
- * deployment has the most expensive price of the models that it has served, and of its name, unless a price was set for its name.
+ * deployment has the most expensive price of the models that it has served, and of its name, unless the org has a price for its name.
  */
 import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
-import type { PriceInForce } from '../capabilities/spend/models/index.ts';
+import { isOrgPrice, type PriceInForce } from '../capabilities/spend/models/index.ts';
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
 import type { CalledAt } from '../kernel/model-hosts.ts';
 import { worstCaseCost } from '../kernel/prices.ts';
@@ -16,7 +16,7 @@ export interface CallPrice {
   readonly calledAt: CalledAt;
   /** The model with this price, if it was learned from responses of a deployment. */
   readonly learnedModel: string | undefined;
-  /** True if the price was set for exactly the called name, by an operator or the org. */
+  /** True if the org has a price of its own for exactly the called name. */
   readonly hasOwnPrice: boolean;
   /** The connections at which the model has a price, in their original order. */
   readonly candidates: readonly Connection[];
@@ -43,6 +43,10 @@ export function findCallPrice(
   connections: readonly Connection[],
   priced: PricedModel,
 ): CallPrice | undefined | Promise<CallPrice | undefined> {
+  const [only] = connections;
+  if (only !== undefined && connections.length === 1) {
+    return priceAt(deps, only, priced);
+  }
   const found = connections.map((connection) => priceAt(deps, connection, priced));
   return found.some((one) => one instanceof Promise)
     ? Promise.all(found).then((prices) => chosen(prices, priced))
@@ -52,9 +56,12 @@ export function findCallPrice(
 function chosen(prices: readonly (CallPrice | undefined)[], priced: PricedModel): CallPrice | undefined {
   const found = prices.filter((price) => price !== undefined);
   const [first] = found;
-  return first === undefined || found.length === 1
-    ? first
-    : { ...mostExpensive(found, priced), candidates: found.flatMap((one) => one.candidates) };
+  if (first === undefined || found.length === 1) {
+    return first;
+  }
+  const isOne = found.every(({ price }) => price === first.price);
+  const held = isOne ? first : mostExpensive(found, priced);
+  return { ...held, candidates: found.flatMap((one) => one.candidates) };
 }
 
 /** Returns the price with the highest cost of a call of about this size. */
@@ -69,22 +76,33 @@ function priceAt(
   connection: Connection,
   priced: PricedModel,
 ): CallPrice | undefined | Promise<CallPrice | undefined> {
-  const { orgId, model, nowMs } = priced;
   const calledAt = placeOf(connection, priced.listedProvider);
-  const found = deps.prices.findForCall(orgId, model, nowMs, calledAt);
-  const priceOf = (price: PriceInForce | undefined) =>
-    kindOf(connection).servesDeployments && !(price !== undefined && isSetFor(price, model))
-      ? deploymentPrice(deps, connection, priced, price)
-      : callPriceOf(price);
-  const callPriceOf = (price: PriceInForce | undefined): CallPrice | undefined =>
+  const found = deps.prices.findForCall(priced.orgId, priced.model, priced.nowMs, calledAt);
+  return found instanceof Promise
+    ? found.then((price) => callPriceOf(deps, connection, priced, calledAt, price))
+    : callPriceOf(deps, connection, priced, calledAt, found);
+}
+
+function callPriceOf(
+  deps: CallPriceDependencies,
+  connection: Connection,
+  priced: PricedModel,
+  calledAt: CalledAt,
+  price: PriceInForce | undefined,
+): CallPrice | undefined | Promise<CallPrice | undefined> {
+  const hasOwnPrice = price !== undefined && isOwnFor(price, priced.model);
+  if (!hasOwnPrice && kindOf(connection).servesDeployments) {
+    return deploymentPrice(deps, connection, priced, price);
+  }
+  return (
     price && {
       price,
       calledAt,
       learnedModel: undefined,
-      hasOwnPrice: isSetFor(price, model),
+      hasOwnPrice,
       candidates: [connection],
-    };
-  return found instanceof Promise ? found.then(priceOf) : priceOf(found);
+    }
+  );
 }
 
 /** Returns the most expensive price of the models that the deployment has served, and of its name if that has one. */
@@ -111,9 +129,9 @@ async function deploymentPrice(
   return found.length === 0 ? undefined : mostExpensive(found, priced);
 }
 
-/** Returns true if an operator or the org has set the price for exactly this name. */
-function isSetFor(price: PriceInForce, name: string): boolean {
-  return 'isListed' in price && price.isListed === false && price.model === name;
+/** Returns true if the org has a price of its own for exactly this name. */
+function isOwnFor(price: PriceInForce, name: string): boolean {
+  return isOrgPrice(price) && price.model === name;
 }
 
 /**

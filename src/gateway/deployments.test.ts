@@ -226,28 +226,25 @@ describe('a response that names another model', () => {
   });
 });
 
-describe('a price that was set for exactly the name of a deployment', () => {
-  test.each(['the operator', 'the organization'])(
-    'by %s is held and charged, whatever model answers',
-    async (who) => {
-      await price(deployment, '2', '20', who === 'the operator' ? '' : gateway.org.id);
-      for (const served of ['served-small', 'served-large', 'served-unpriced']) {
-        const { heldUsd, run } = await call(served);
-        isHeldAt(heldUsd, 20);
-        expect(run).toMatchObject({
-          served_model: served,
-          priced_as: deployment,
-          cost_usd: billed(2n, 20n),
-          marks: [],
-        });
-      }
-      const rows = await gateway.world.db.query(
-        'SELECT model FROM gateway_deployment_models WHERE deployment = $1',
-        [deployment],
-      );
-      expect(rows).toEqual([]);
-    },
-  );
+describe('a price of the organization for exactly the name of a deployment', () => {
+  test('is held and charged, whatever model answers', async () => {
+    await price(deployment, '2', '20', gateway.org.id);
+    for (const served of ['served-small', 'served-large', 'served-unpriced']) {
+      const { heldUsd, run } = await call(served);
+      isHeldAt(heldUsd, 20);
+      expect(run).toMatchObject({
+        served_model: served,
+        priced_as: deployment,
+        cost_usd: billed(2n, 20n),
+        marks: [],
+      });
+    }
+    const rows = await gateway.world.db.query(
+      'SELECT model FROM gateway_deployment_models WHERE deployment = $1',
+      [deployment],
+    );
+    expect(rows).toEqual([]);
+  });
 
   test('replaces what was learned', async () => {
     await holdDefault();
@@ -255,6 +252,15 @@ describe('a price that was set for exactly the name of a deployment', () => {
     await price(deployment, '2', '20', gateway.org.id);
     isHeldAt((await call('served-large')).heldUsd, 20);
   });
+});
+
+test('a list price for the name of a deployment is held, unless a more expensive model is known to answer', async () => {
+  await price(deployment, '2', '20');
+  const first = await call('served-small');
+  isHeldAt(first.heldUsd, 20);
+  expect(first.run).toMatchObject({ cost_usd: billed(1n, 10n) });
+  await learned('served-large');
+  isHeldAt((await call('served-small')).heldUsd, 100);
 });
 
 test('an alias for the name of a deployment selects the price, and its learned model the hold', async () => {

@@ -1,7 +1,7 @@
 /** A call is priced by the model that its response names, and counted as the model that was called. */
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { type GatewayWorld, useGatewayWorld } from '../../test/support/gateway-world.ts';
+import { connectionTo, type GatewayWorld, useGatewayWorld } from '../../test/support/gateway-world.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 
 const gateway = useGatewayWorld();
@@ -156,6 +156,18 @@ describe('a call that another model has served', () => {
     expect(repriced.status).toBe(201);
     const amount = (parseUsd(billed(20n, 200n)) as bigint) - (parseUsd(run?.cost_usd ?? '') as bigint);
     expect(repriced.json.amount_usd).toBe(formatUsd(amount));
+  });
+});
+
+test('a deployment of Azure is charged at the price of the model that answers', async () => {
+  gateway.connections = [connectionTo(gateway.provider.url, 'azure_openai')];
+  await price('team-chat', '1', '10');
+  gateway.provider.reportedModel = 'served-big-2026-08-06';
+  const { run } = await call('chat', { model: 'team-chat', stream: true });
+  expect(run).toMatchObject({
+    model: 'team-chat',
+    served_model: 'served-big-2026-08-06',
+    cost_usd: billed(10n, 100n),
   });
 });
 
