@@ -264,12 +264,16 @@ def stated_cost(usage):
     ticks, cost = usage.get("cost_in_usd_ticks"), usage.get("cost")
     if ticks:
         return Decimal(ticks) / 10_000_000_000
+    # What is no amount states nothing.
+    if isinstance(cost, str) or (isinstance(cost, (int, float)) and cost < 0):
+        return None
     if isinstance(cost, dict):
         return Decimal(str(cost["total_cost"]))
     if cost is None:
         return None
-    if usage.get("is_byok"):
-        cost += usage["cost_details"]["upstream_inference_cost"]
+    upstream = (usage.get("cost_details") or {}).get("upstream_inference_cost") or 0
+    if usage.get("is_byok", upstream > cost):
+        cost += upstream
     # More digits are errors of sums of binary fractions.
     return Decimal(str(cost)).quantize(Decimal("1e-12"))
 

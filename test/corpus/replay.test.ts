@@ -55,6 +55,7 @@ const errors: unknown[] = [];
 
 beforeAll(async () => {
   await setPrices();
+  await holdDeployments();
   gateway.connections = Object.entries(kinds).map(([name, kind]) =>
     connectionTo(provider.url, kind, { name }),
   );
@@ -96,6 +97,15 @@ async function setPrices(): Promise<void> {
     );
     expect([status < 300, json]).toEqual([true, json]);
   }
+}
+
+/** Deployments have no price before their models are known. Default rates far above all others show in any cost that they decide. */
+async function holdDeployments(): Promise<void> {
+  const { status } = await gateway.world.request('PUT', `/v1/orgs/${gateway.org.id}/unpriced-policy`, {
+    key: gateway.org.ownerKey,
+    body: { on_unpriced: 'hold_default', input_usd_per_million: '5000', output_usd_per_million: '5000' },
+  });
+  expect(status).toBe(200);
 }
 
 /** Each kind of connection has one of its name. */
