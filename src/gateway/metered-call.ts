@@ -23,7 +23,7 @@ import type { ProviderResponse } from './forward/provider-client.ts';
 import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
 import { outputCap } from './hold-coverage.ts';
-import { learnDeployment } from './learned/learn-deployment.ts';
+import { learnDeployment } from './learn-deployment.ts';
 import type { PacedHold } from './pace/paced-hold.ts';
 import { dropBytes } from './parse-call.ts';
 import { providerPath } from './paths/operation.ts';

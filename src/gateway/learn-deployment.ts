@@ -1,10 +1,10 @@
 /** Learns the model behind a deployment from a response. */
-import { type Connection, kindOf } from '../../capabilities/integration/connections/index.ts';
-import type { PriceInForce } from '../../capabilities/spend/models/index.ts';
-import { otherModel } from '../../kernel/providers/call-usage.ts';
-import type { AdmittedRequest } from '../admitted-request.ts';
-import { placeOf } from '../call-price.ts';
-import type { GatewayContext } from '../gateway-context.ts';
+import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
+import type { PriceInForce } from '../capabilities/spend/models/index.ts';
+import { otherModel } from '../kernel/providers/call-usage.ts';
+import type { AdmittedRequest } from './admitted-request.ts';
+import { placeOf } from './call-price.ts';
+import type { GatewayContext } from './gateway-context.ts';
 
 /** Only deployments are learned. A model of another provider is held at the price of its name, whatever its responses say. */
 export function learnDeployment(
