@@ -436,6 +436,20 @@ test('the fallback that has answered is charged, and what was declined before it
   });
 });
 
+test('thinking of an iteration that exceeds its output is limited to it, so that no model has more than the call', () => {
+  const advice = {
+    ...{ type: 'advisor_message', model: 'claude-wise', input_tokens: 8, output_tokens: 5 },
+    output_tokens_details: { thinking_tokens: 50 },
+  };
+  const own = { input_tokens: 4, output_tokens: 10, output_tokens_details: { thinking_tokens: 3 } };
+  const usage = { ...own, iterations: [{ type: 'message', ...own }, advice] };
+  expect(runUsageOf(usageOfBody('messages', { usage }) ?? noUsage)).toMatchObject({
+    output_tokens: 15,
+    reasoning_tokens: 8,
+    other_models: [{ model: 'claude-wise', output_tokens: 5, reasoning_tokens: 5 }],
+  });
+});
+
 test('the tokens of advisors are counted, and named by model', () => {
   const own = { input_tokens: 10, output_tokens: 20 };
   const advice = { type: 'advisor_message', model: 'claude-wise', input_tokens: 8, output_tokens: 16 };

@@ -79,6 +79,8 @@ function messagesTier({ speed, service_tier: tier }: Fields): string | undefined
 
 function tokenCounts(fields: Fields, before: MessagesTokens): MessagesTokens {
   const creation = fieldsOf(fields.cache_creation);
+  const output = Math.max(countOf(fields.output_tokens), before.output);
+  const thinking = Math.max(countOf(fieldsOf(fields.output_tokens_details).thinking_tokens), before.thinking);
   return {
     input: Math.max(countOf(fields.input_tokens), before.input),
     cacheRead: Math.max(countOf(fields.cache_read_input_tokens), before.cacheRead),
@@ -88,8 +90,9 @@ function tokenCounts(fields: Fields, before: MessagesTokens): MessagesTokens {
       before.cacheWrite,
     ),
     cacheWrite1h: Math.max(countOf(creation.ephemeral_1h_input_tokens), before.cacheWrite1h),
-    output: Math.max(countOf(fields.output_tokens), before.output),
-    thinking: Math.max(countOf(fieldsOf(fields.output_tokens_details).thinking_tokens), before.thinking),
+    output,
+    // A part of the output: a larger count would be that of another iteration in the sum.
+    thinking: Math.min(thinking, output),
   };
 }
 
