@@ -16,9 +16,12 @@ const knownHosts: readonly KnownHost[] = [
   { host: 'services.ai.azure.com', provider: 'azure_openai' },
   { host: 'cognitiveservices.azure.com', provider: 'azure_openai' },
   { host: 'amazonaws.com', provider: 'aws', region: /^bedrock-[a-z-]+\.([a-z0-9-]+)$/ },
+  // A private endpoint in a network of the user.
+  { host: 'vpce.amazonaws.com', provider: 'aws', region: /^[a-z0-9-]+\.bedrock-[a-z-]+\.([a-z0-9-]+)$/ },
   { host: 'api.aws', provider: 'aws', region: /^bedrock-[a-z-]+\.([a-z0-9-]+)$/ },
   { host: 'generativelanguage.googleapis.com', provider: 'google' },
   { host: 'aiplatform.googleapis.com', provider: 'vertex_ai' },
+  { host: 'rep.googleapis.com', provider: 'vertex_ai', region: /^aiplatform\.([a-z0-9-]+)$/ },
   { host: 'googleapis.com', provider: 'vertex_ai', region: /^([a-z0-9-]+)-aiplatform$/ },
   { host: 'api.mistral.ai', provider: 'mistral' },
   { host: 'codestral.mistral.ai', provider: 'mistral' },
@@ -42,7 +45,8 @@ const knownHosts: readonly KnownHost[] = [
 
 /** Returns the provider and the region of a URL; undefined if its host is not known. */
 export function knownHostOf(url: string): CalledAt | undefined {
-  const { hostname } = new URL(url);
+  // A dot at the end of a host makes it absolute, and is no part of its name.
+  const hostname = new URL(url).hostname.replace(/\.$/, '');
   for (const { host, provider, region: pattern } of knownHosts) {
     if (hostname === host || hostname.endsWith(`.${host}`)) {
       const region = pattern?.exec(hostname.slice(0, -host.length - 1))?.[1] ?? null;
