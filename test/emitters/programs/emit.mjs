@@ -131,6 +131,7 @@ for (const path of instrumentations) {
   const [name = '', type = '', patched] = path.split(':');
   const instrumentation = new (load(name)[type])();
   instrumentation.setTracerProvider(tracing);
+  instrumentation.setMeterProvider(load('@opentelemetry/api').metrics.getMeterProvider());
   if (patched !== undefined) {
     instrumentation.manuallyInstrument(load(patched));
   }

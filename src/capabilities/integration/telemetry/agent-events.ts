@@ -78,6 +78,7 @@ type EventCall = Pick<
   | 'chainId'
   | 'spanKey'
   | 'parentKey'
+  | 'isEmbedding'
   | 'requestModel'
   | 'responseModel'
   | 'session'
@@ -103,6 +104,7 @@ function eventCall(record: TelemetryRecord, session: string | undefined): EventC
     requestModel: textOf(['model'], attributes),
     responseModel: undefined,
     session,
+    isEmbedding: false,
     isRecordedElsewhere: textOf(names.runId, attributes) !== undefined,
     isFailed: false,
     startMs: Math.max(0, endMs - (countOf(['duration_ms'], attributes) ?? 0)),

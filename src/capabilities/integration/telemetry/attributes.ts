@@ -58,6 +58,8 @@ export const names = {
     'gen_ai.openai.request.service_tier',
   ],
   errorType: ['error.type'],
+  /** Spans that are sent when a call starts, and again when it has ended. */
+  spanType: ['logfire.span_type'],
   serverAddress: ['server.address'],
   serverPort: ['server.port'],
   apiBase: ['gen_ai.openai.api_base', 'openai.api_base', 'llm.openai.api_base'],
@@ -132,10 +134,16 @@ export function textOf(wanted: readonly string[], ...sources: readonly Attribute
   return value === undefined ? undefined : String(value);
 }
 
-/** Returns a count; some exporters send numbers as text. Undefined for anything else. */
+/** Returns a count; some exporters send numbers as text. Undefined for anything else, and for more than a run can have. */
 export function countOf(wanted: readonly string[], source: Attributes): number | undefined {
-  const value = Number(attributeOf(wanted, source) ?? Number.NaN);
-  return Number.isFinite(value) && value >= 0 ? Math.min(Math.ceil(value), tokensMax) : undefined;
+  const stated = attributeOf(wanted, source);
+  const value = typeof stated === 'boolean' ? Number.NaN : Number(stated ?? Number.NaN);
+  return value >= 0 && value <= tokensMax ? Math.ceil(value) : undefined;
+}
+
+/** Returns true if a count is stated and is not one. */
+export function isInvalidCount(wanted: readonly string[], source: Attributes): boolean {
+  return attributeOf(wanted, source) !== undefined && countOf(wanted, source) === undefined;
 }
 
 /** Returns an amount of USD that is not negative. */

@@ -22,6 +22,8 @@ export interface ModelCall {
   /** The span of the call and the one around it; empty for an event. */
   readonly spanKey: string;
   readonly parentKey: string;
+  /** A call for embeddings is no repetition of a chat around it. */
+  readonly isEmbedding: boolean;
   readonly requestModel: string | undefined;
   readonly responseModel: string | undefined;
   readonly responseId: string | undefined;
@@ -53,7 +55,7 @@ export interface CallTokens {
   /** Excludes audio that is `cached`. */
   readonly audioInput: number;
   readonly audioOutput: number;
-  /** False if the emitter reports no counts, or zeros. */
+  /** False if the emitter reports no counts, zeros, or values that are not counts. */
   readonly isKnown: boolean;
 }
 

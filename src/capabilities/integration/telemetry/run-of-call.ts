@@ -24,7 +24,7 @@ export function runOfCall(
   const startMs = Math.min(call.startMs || endMs, endMs);
   const { usage, labels } = call;
   const cost = statedCost(call);
-  const isFree = call.isFailed && !usage.isKnown;
+  const isFree = call.isFailed && usage.input + usage.output === 0;
   const responseId = call.responseId;
   return {
     body: {
@@ -44,15 +44,17 @@ export function runOfCall(
       metadata: metadataOf(call, cost),
     },
     responseId: responseId !== undefined && isResponseId(responseId) ? responseId : undefined,
-    reportId: reportIdOf(call.spanKey),
-    outerId: reportIdOf(call.parentKey),
+    reportId: reportIdOf(call, call.spanKey),
+    outerId: reportIdOf(call, call.parentKey),
+    outerExternalId: call.isEmbedding || call.parentKey === '' ? undefined : call.parentKey,
+    hasUsage: usage.isKnown,
     marks: usage.isKnown || call.isFailed ? [] : ['usage_missing'],
   };
 }
 
-/** No id of a response looks like it. */
-function reportIdOf(spanKey: string): string | undefined {
-  return spanKey === '' ? undefined : `span:${spanKey}`;
+/** No id of a response looks like it. The span around a call is that of the same call if both are for embeddings, or neither. */
+function reportIdOf({ isEmbedding }: ModelCall, spanKey: string): string | undefined {
+  return spanKey === '' ? undefined : `span:${spanKey}${isEmbedding ? ':embedding' : ''}`;
 }
 
 function tokenFields({

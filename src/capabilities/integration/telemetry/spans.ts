@@ -2,7 +2,7 @@
  * Calls to models among spans: the GenAI semantic conventions (current and earlier ones), OpenInference, OpenLLMetry, the AI SDK and Langfuse. Spans of
  * agents, chains, tools and workflows are not calls, although some repeat the usage of the calls inside them.
  */
-import { amountOf, countOf, labelsOf, names, tagsOf, textOf } from './attributes.ts';
+import { type Attributes, amountOf, countOf, labelsOf, names, tagsOf, textOf } from './attributes.ts';
 import type { CallLabels, Convention, ModelCall } from './model-call.ts';
 import type { TelemetryRecord } from './telemetry-record.ts';
 import { tokenNames } from './token-names.ts';
@@ -55,22 +55,31 @@ export function callOfSpan(
     return undefined;
   }
   const { attributes } = span;
+  const usage = tokensOf(span);
+  const isFailed = span.isError || textOf(names.errorType, attributes) !== undefined;
+  const isMissing = !usage.isKnown && !isFailed;
+  if (isMissing && isInProgress(span)) {
+    return undefined;
+  }
+  const spanKey = `${span.traceId}:${span.spanId}`;
   return {
     convention,
     instrumentation: span.scopeName,
-    externalId: `${span.traceId}:${span.spanId}`,
+    // Without usage a span may be sent again with it.
+    externalId: isMissing ? `${spanKey}:no-usage` : spanKey,
     chainId: span.traceId,
-    spanKey: `${span.traceId}:${span.spanId}`,
+    spanKey,
+    isEmbedding: isEmbedding(attributes),
     parentKey: span.parentSpanId === '' ? '' : `${span.traceId}:${span.parentSpanId}`,
     requestModel: textOf(names.requestModel, attributes),
     responseModel: textOf(names.responseModel, attributes),
     responseId: textOf(names.responseId, attributes),
     session: undefined,
     isRecordedElsewhere: textOf(names.runId, attributes) !== undefined || isSentTo(gateway, span),
-    isFailed: span.isError || textOf(names.errorType, attributes) !== undefined,
+    isFailed,
     startMs: span.startMs,
     endMs: span.endMs,
-    usage: tokensOf(span),
+    usage,
     statedCost: amountOf(textOf(names.cost, attributes)) ?? costDetailsOf(attributes),
     serviceTier: textOf(names.serviceTier, attributes),
     labels: callLabels(span),
@@ -105,6 +114,16 @@ function conventionOf({ attributes, scopeName }: TelemetryRecord): Convention | 
   const isLlmetry = attributes.has('llm.request.type') || attributes.has('llm.vendor');
   const isCall = operation !== undefined || countOf(tokenNames.input, attributes) !== undefined;
   return !isCall ? undefined : isLlmetry ? 'openllmetry' : 'gen_ai';
+}
+
+function isInProgress({ endMs, attributes }: TelemetryRecord): boolean {
+  return endMs === 0 || textOf(names.spanType, attributes) === 'pending_span';
+}
+
+function isEmbedding(attributes: Attributes): boolean {
+  const operation = textOf([...names.operation, ...names.sdkFunction], attributes) ?? '';
+  const kind = textOf([...names.spanKind, ...names.observationType], attributes) ?? '';
+  return /embed/i.test(operation) || kind.toLowerCase() === 'embedding';
 }
 
 function callLabels({ attributes, resource }: TelemetryRecord): CallLabels {

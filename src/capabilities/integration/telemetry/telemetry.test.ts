@@ -522,7 +522,7 @@ describe('a call is recorded once', () => {
     await sendSpans({ records: [span, span] });
     await sendSpans({ records: [span] });
     const again = { ...span, attributes: { ...span.attributes, 'gen_ai.usage.output_tokens': 21 } };
-    expect((await sendSpans({ records: [again] })).json).toEqual({});
+    await sendSpans({ records: [again] });
     expect(await runs()).toMatchObject([{ output_tokens: 20, cost_usd: '0.0003' }]);
   });
 
@@ -573,6 +573,141 @@ describe('a call is recorded once', () => {
     org = other;
     expect(await runs()).toHaveLength(1);
   });
+});
+
+describe('reports that disagree', () => {
+  const withoutUsage = (shape: Partial<SpanShape> = {}): SpanShape => {
+    const { attributes, ...rest } = chat({}, shape);
+    const { 'gen_ai.usage.input_tokens': _, 'gen_ai.usage.output_tokens': __, ...others } = attributes;
+    return { ...rest, attributes: others };
+  };
+  const costs = async () => (await runs()).map(({ cost_usd }) => cost_usd).sort();
+
+  test.each([
+    ['in one request', (spans: SpanShape[]) => [spans]],
+    ['one by one', (spans: SpanShape[]) => spans.map((span) => [span])],
+  ])('the usage of a framework counts if the stream of the SDK in it has none, %s', async (_, batches) => {
+    const outer = chat();
+    const inner = withoutUsage({ parentSpanId: outer.spanId });
+    for (const records of batches([inner, outer])) {
+      await sendSpans({ records });
+    }
+    expect((await costs()).filter((cost) => cost !== '0')).toEqual(['0.0003']);
+  });
+
+  test('an outer span with the sum of several inner ones is not recorded', async () => {
+    const outer = chat({ 'gen_ai.usage.input_tokens': 200, 'gen_ai.usage.output_tokens': 40 });
+    const inner = [1, 2].map(() => chat({}, { parentSpanId: outer.spanId }));
+    await sendSpans({ records: [...inner, outer] });
+    expect(await costs()).toEqual(['0.0003', '0.0003']);
+  });
+
+  test('a response without usage does not stand in the way of a later report with it', async () => {
+    const id = { 'gen_ai.response.id': 'chatcmpl-of-a-stream-without-usage' };
+    const first = withoutUsage();
+    await sendSpans({ records: [{ ...first, attributes: { ...first.attributes, ...id } }] });
+    await sendSpans({ records: [chat(id)] });
+    await sendSpans({ records: [chat(id)] });
+    expect(await costs()).toEqual(['0', '0.0003']);
+  });
+
+  test('an outer span that arrives before its inner one is the run', async () => {
+    const outer = chat();
+    await sendSpans({ records: [outer] });
+    const answer = await sendSpans({ records: [chat({}, { parentSpanId: outer.spanId })] });
+    expect(answer.json).toEqual({});
+    expect(await costs()).toEqual(['0.0003']);
+  });
+
+  test('a batch that a collector repeats in one request is recorded once', async () => {
+    const outer = chat();
+    const inner = chat({}, { parentSpanId: outer.spanId });
+    await sendSpans({ records: [outer, inner, outer, inner] });
+    expect(await costs()).toEqual(['0.0003']);
+  });
+
+  test.each([
+    ['in one request', (spans: SpanShape[]) => [spans]],
+    ['one by one', (spans: SpanShape[]) => spans.map((span) => [span])],
+  ])('embeddings inside of a chat are a call of their own, %s', async (_, batches) => {
+    const outer = chat();
+    const embeddings = { 'gen_ai.operation.name': 'embeddings', 'gen_ai.request.model': 'embed-test' };
+    const inner = chat({ ...embeddings, 'gen_ai.usage.output_tokens': 0 }, { parentSpanId: outer.spanId });
+    for (const records of batches([inner, outer])) {
+      await sendSpans({ records });
+    }
+    expect(await costs()).toEqual(['0.0001', '0.0003']);
+  });
+
+  test('two spans that name each other as parents are two calls', async () => {
+    const [one, other] = [chat(), chat()] as const;
+    await sendSpans({
+      records: [
+        { ...one, parentSpanId: other.spanId },
+        { ...other, parentSpanId: one.spanId },
+      ],
+    });
+    expect(await runs()).toHaveLength(2);
+  });
+
+  test('a span that is sent when its call starts, and again when it has ended, is one run', async () => {
+    const started = withoutUsage();
+    await sendSpans({ records: [{ ...started, endMs: 0 }] });
+    const pending = { 'logfire.span_type': 'pending_span' };
+    await sendSpans({
+      records: [
+        {
+          ...withoutUsage({ parentSpanId: started.spanId }),
+          attributes: { ...started.attributes, ...pending },
+        },
+      ],
+    });
+    expect(await runs()).toEqual([]);
+    await sendSpans({ records: [chat({}, { spanId: started.spanId })] });
+    expect(await costs()).toEqual(['0.0003']);
+  });
+
+  test('a span with ended pieces has the usage of the piece that states it', async () => {
+    const piece = withoutUsage();
+    await sendSpans({ records: [piece] });
+    await sendSpans({ records: [piece] });
+    await sendSpans({ records: [chat({}, { spanId: piece.spanId })] });
+    expect(await costs()).toEqual(['0', '0.0003']);
+  });
+
+  test('another call with the ids of a recorded one is rejected with the reason', async () => {
+    const span = chat();
+    const other = { ...span, attributes: { ...span.attributes, 'gen_ai.usage.input_tokens': 7_000 } };
+    await sendSpans({ records: [span] });
+    const answer = await sendSpans({ records: [other] });
+    expect(answer.json.partialSuccess).toEqual({
+      rejectedSpans: '1',
+      errorMessage: 'external_id: Another call with other usage is recorded under this id.',
+    });
+    const withLabel = { ...span, attributes: { ...span.attributes, 'enduser.id': 'customer-1' } };
+    expect((await sendSpans({ records: [withLabel] })).json).toEqual({});
+    expect(await costs()).toEqual(['0.0003']);
+  });
+});
+
+test.each([
+  ['negative', -5],
+  ['text', 'many'],
+  ['not a number', Number.NaN],
+  ['more than a run can have', 1e18],
+  ['infinite', Number.POSITIVE_INFINITY],
+  ['a boolean', true],
+])('an input count that is %s is not charged, and the run is marked', async (_, count) => {
+  const span = chat({ 'gen_ai.usage.input_tokens': count });
+  expect((await send('traces', protobuf(tracesProtobuf({ records: [span] })))).status).toBe(200);
+  expect(await runs()).toMatchObject([
+    {
+      input_tokens: 0,
+      output_tokens: 20,
+      cost_usd: '0.0002',
+      marks: expect.arrayContaining(['usage_missing']),
+    },
+  ]);
 });
 
 describe('recorded past the checks', () => {

@@ -4,7 +4,7 @@ import { type Fields, fieldsOf } from '../../../kernel/providers/fields.ts';
 import { messagesUsage } from '../../../kernel/providers/messages/usage.ts';
 import { openAiUsage } from '../../../kernel/providers/openai-usage.ts';
 import { tokensMax } from '../../../ledger/scope.ts';
-import { type Attributes, amountOf, countOf, names, textOf } from './attributes.ts';
+import { type Attributes, amountOf, countOf, isInvalidCount, names, textOf } from './attributes.ts';
 import type { CallTokens } from './model-call.ts';
 import type { TelemetryRecord } from './telemetry-record.ts';
 import { type Count, tokenNames } from './token-names.ts';
@@ -24,7 +24,8 @@ export function tokensOf(span: Pick<TelemetryRecord, 'attributes' | 'scopeName'>
   }
   const counts = { ...detailsIn(metadata), ...statedCounts(attributes) };
   const inOutput = leavesReasoningOut(attributes) ? withReasoning(counts) : counts;
-  return consistent(leavesCacheOut(span) ? withCache(inOutput) : inOutput);
+  const tokens = consistent(leavesCacheOut(span) ? withCache(inOutput) : inOutput);
+  return hasInvalidCounts(attributes) ? { ...tokens, isKnown: false } : tokens;
 }
 
 function statedCounts(attributes: Attributes): StatedCounts {
@@ -36,6 +37,10 @@ function statedCounts(attributes: Attributes): StatedCounts {
     }
   }
   return counts;
+}
+
+function hasInvalidCounts(attributes: Attributes): boolean {
+  return Object.values(tokenNames).some((wanted) => isInvalidCount(wanted, attributes));
 }
 
 /**
@@ -186,7 +191,8 @@ function usageDetails(details: Fields): CallUsage | StatedCounts | undefined {
         input,
         output,
         cached: count('input_cache_read', 'input_cached_tokens', 'cache_read_input_tokens') ?? 0,
-        cacheWrite: count('input_cache_creation', 'cache_creation_input_tokens') ?? 0,
+        cacheWrite:
+          count('input_cache_creation', 'input_cache_write_tokens', 'cache_creation_input_tokens') ?? 0,
         cacheWrite1h: count('cache_creation_ephemeral_1h_input_tokens') ?? 0,
         reasoning: count('output_reasoning', 'output_reasoning_tokens') ?? 0,
         audioInput: count('input_audio', 'input_audio_tokens') ?? 0,

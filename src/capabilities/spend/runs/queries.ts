@@ -183,6 +183,43 @@ export function postedRow(posted: Posted<RunDraft>): RunRow {
   };
 }
 
+/** Returns those of the `external_id`s that runs have. */
+export async function findExternalIds(
+  db: Queryable,
+  orgId: string,
+  externalIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (externalIds.length === 0) {
+    return new Set();
+  }
+  const rows = await db.query<{ readonly external_id: string }>(
+    'SELECT external_id FROM run_identities WHERE org_id = $1 AND external_id = ANY($2)',
+    [orgId, externalIds],
+  );
+  return new Set(rows.map(({ external_id }) => external_id));
+}
+
+type UsageOfRun = Pick<RunRow, 'external_id' | 'model' | 'input_tokens' | 'output_tokens'>;
+
+/** Returns model and counts of the runs with these `external_id`s. */
+export async function findUsageByExternalId(
+  db: Queryable,
+  orgId: string,
+  externalIds: readonly string[],
+): Promise<ReadonlyMap<string | null, UsageOfRun>> {
+  if (externalIds.length === 0) {
+    return new Map();
+  }
+  const rows = await db.query<UsageOfRun & { readonly [column: string]: unknown }>(
+    `SELECT runs.external_id, model, input_tokens, output_tokens
+       FROM run_identities named
+       JOIN runs ON runs.org_id = named.org_id AND runs.charged_at = named.charged_at AND runs.id = named.run_id
+      WHERE named.org_id = $1 AND named.external_id = ANY($2)`,
+    [orgId, externalIds],
+  );
+  return new Map(rows.map((run) => [run.external_id, run]));
+}
+
 export async function writeRuns(tx: Transaction, posted: readonly Posted<RunDraft>[]): Promise<void> {
   const replaced = posted.filter(({ posting: { kind } }) => kind === 'resettle');
   const reversed = replaced.length === 0 ? noAdjustments : adjustmentsBefore(replaced, posted);

@@ -11,6 +11,7 @@ import { isInvalid } from './draft-run.ts';
 import { draftEach } from './draft-runs.ts';
 import { postGroup } from './posting-steps.ts';
 import type { RunDraft } from './queries.ts';
+import { findExternalIds, findUsageByExternalId } from './queries.ts';
 import { findForeignResponses, insertOuterReports, type ResponseOfRun } from './responses.ts';
 import type { CreateRun } from './schema.ts';
 
@@ -20,6 +21,10 @@ export interface ReportedRun extends Pick<EndOfCall, 'marks' | 'responseId'> {
   /** Ids of this report and of the report that encloses it, which may describe the same call. Without an id, a report counts as unique. */
   readonly reportId: string | undefined;
   readonly outerId: string | undefined;
+  /** `external_id` of the run that the enclosing report has if it arrives first. */
+  readonly outerExternalId: string | undefined;
+  /** If false, another report of the same call that has usage is recorded as well. */
+  readonly hasUsage: boolean;
 }
 
 export type RecordedRun =
@@ -42,15 +47,14 @@ export async function recordRuns(
     withPriceForAll(deps),
     call,
     runs.map(({ body }) => withoutLocked(body, call.caller.attribution)),
-    { record: true, ends: runs },
+    { record: true, ends: runs.map((run) => (run.hasUsage ? run : { ...run, responseId: undefined })) },
   );
   let pending: PendingRun[] = drafts.flatMap((drafted, index) => {
     if (isInvalid(drafted)) {
       results[index] = { kind: 'invalid', fieldErrors: drafted.fieldErrors };
       return [];
     }
-    const { reportId, outerId } = runs[index] as ReportedRun;
-    return [{ index, posting: drafted, responseId: drafted.run.response_id, reportId, outerId }];
+    return [{ index, posting: drafted, report: runs[index] as ReportedRun }];
   });
   // Each round either posts the runs, or drops those whose response another transaction has recorded in the meantime.
   for (;;) {
@@ -59,16 +63,59 @@ export async function recordRuns(
     if (outcomes === undefined) {
       continue;
     }
-    for (const [position, { index }] of pending.entries()) {
-      results[index] = { kind: outcomes[position]?.kind === 'posted' ? 'recorded' : 'existing' };
+    const others = await findOtherCalls(deps, call.caller.tenantId, pending, outcomes);
+    for (const [position, run] of pending.entries()) {
+      const isPosted = outcomes[position]?.kind === 'posted';
+      results[run.index] = others.has(run) ? otherCall : { kind: isPosted ? 'recorded' : 'existing' };
     }
     return results;
   }
 }
 
-interface PendingRun extends Pick<ReportedRun, 'responseId' | 'reportId' | 'outerId'> {
+interface PendingRun {
   readonly index: number;
   readonly posting: Posting<RunDraft>;
+  readonly report: ReportedRun;
+}
+
+const otherCall: RecordedRun = {
+  kind: 'invalid',
+  fieldErrors: [
+    {
+      field: 'external_id',
+      code: 'invalid_value',
+      message: 'Another call with other usage is recorded under this id.',
+    },
+  ],
+};
+
+/** Returns the runs whose `external_id` is that of a call with another model or other counts. A repeated report differs in labels at most. */
+async function findOtherCalls(
+  { db }: RunDependencies,
+  orgId: string,
+  pending: readonly PendingRun[],
+  outcomes: readonly Outcome<RunDraft>[],
+): Promise<ReadonlySet<PendingRun>> {
+  const conflicts = pending.filter((_, position) => {
+    const outcome = outcomes[position];
+    return outcome?.kind === 'rejected' && outcome.rejection.kind === 'external_id_conflict';
+  });
+  const recorded = await findUsageByExternalId(
+    db,
+    orgId,
+    conflicts.map(({ report }) => report.body.external_id),
+  );
+  return new Set(
+    conflicts.filter(({ report: { body } }) => {
+      const run = recorded.get(body.external_id);
+      return (
+        run !== undefined &&
+        (run.model !== body.model ||
+          Number(run.input_tokens) !== (body.input_tokens ?? 0) ||
+          Number(run.output_tokens) !== (body.output_tokens ?? 0))
+      );
+    }),
+  );
 }
 
 class ResponseRecordedElsewhere extends Error {}
@@ -85,13 +132,16 @@ async function post(
     );
     const posted = pending.filter(({ posting }) => postedIds.has(posting.runId));
     const foreign = await findForeignResponses(tx, orgId, posted.flatMap(idsOf));
-    if (foreign.size > 0) {
+    const enclosing = await findExternalIds(tx, orgId, outerExternalIdsOf(posted));
+    if (foreign.size > 0 || enclosing.size > 0) {
       throw new ResponseRecordedElsewhere();
     }
     await insertOuterReports(
       tx,
       orgId,
-      posted.map(({ outerId, posting: { runId } }) => ({ outerId, runId })),
+      posted
+        .filter(({ report }) => report.hasUsage)
+        .map(({ report: { outerId }, posting: { runId } }) => ({ outerId, runId })),
     );
   };
   try {
@@ -115,11 +165,19 @@ async function post(
   }
 }
 
-function hasIds({ responseId, reportId, outerId }: PendingRun): boolean {
+function hasIds({ report: { responseId, reportId, outerId } }: PendingRun): boolean {
   return (responseId ?? reportId ?? outerId) !== undefined;
 }
 
-function idsOf({ responseId, reportId, posting: { runId } }: PendingRun): ResponseOfRun[] {
+/** Leaves out runs of this group: reports in it that enclose others are calls of their own. */
+function outerExternalIdsOf(pending: readonly PendingRun[]): readonly string[] {
+  const own = new Set(pending.map(({ report }) => report.body.external_id));
+  return pending.flatMap(({ report: { outerExternalId, hasUsage } }) =>
+    outerExternalId === undefined || !hasUsage || own.has(outerExternalId) ? [] : [outerExternalId],
+  );
+}
+
+function idsOf({ report: { responseId, reportId }, posting: { runId } }: PendingRun): ResponseOfRun[] {
   return [
     { responseId, runId },
     { responseId: reportId, runId },
@@ -128,7 +186,7 @@ function idsOf({ responseId, reportId, posting: { runId } }: PendingRun): Respon
 
 /**
  * Returns the runs to record. Drops runs whose response has a run already, all but the first run of a response, and reports that
- * enclose one with a run.
+ * enclose one with a run, or are enclosed by one.
  */
 async function withoutRecorded(
   { db }: RunDependencies,
@@ -136,9 +194,13 @@ async function withoutRecorded(
   pending: readonly PendingRun[],
 ): Promise<PendingRun[]> {
   const foreign = await findForeignResponses(db, orgId, pending.flatMap(idsOf));
+  const enclosing = await findExternalIds(db, orgId, outerExternalIdsOf(pending));
   const seen = new Set<string>();
-  return pending.filter(({ responseId, reportId }) => {
-    if (reportId !== undefined && foreign.has(reportId)) {
+  const withUsageFirst = [...pending].sort(
+    (one, other) => Number(other.report.hasUsage) - Number(one.report.hasUsage),
+  );
+  return withUsageFirst.filter(({ report: { responseId, reportId, outerExternalId = '' } }) => {
+    if ((reportId !== undefined && foreign.has(reportId)) || enclosing.has(outerExternalId)) {
       return false;
     }
     if (responseId === undefined) {
