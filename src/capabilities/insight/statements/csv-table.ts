@@ -3,7 +3,7 @@ import { type ApiError, invalidField } from '../../../contract/api-error.ts';
 
 export const cellMax = 200;
 
-export class TableRow {
+export class NamedCells {
   readonly line: number;
   readonly field: string;
   readonly #columns: ReadonlyMap<string, number>;

@@ -5,7 +5,7 @@
  */
 import { hasCalendarDate } from '../../../kernel/calendar-date.ts';
 import type { AddedRow, CsvFormat } from './csv-format.ts';
-import { cellMax, type TableRow } from './csv-table.ts';
+import { cellMax, type NamedCells } from './csv-table.ts';
 import type { LineCollector } from './line-collector.ts';
 import { parseAmount } from './page-fields.ts';
 import { providerLabel } from './provider-names.ts';
@@ -27,7 +27,7 @@ const tokenColumns: Readonly<Record<TokenKind, string>> = {
   output: 'x_OutputTokens',
 };
 
-const hasTokenColumns = (row: TableRow) => Object.values(tokenColumns).every((name) => row.has(name));
+const hasTokenColumns = (row: NamedCells) => Object.values(tokenColumns).every((name) => row.has(name));
 
 export const focusCsv: CsvFormat = {
   signature: requiredColumns,
@@ -55,7 +55,7 @@ export const focusCsv: CsvFormat = {
   add,
 };
 
-function add(row: TableRow, lines: LineCollector): AddedRow {
+function add(row: NamedCells, lines: LineCollector): AddedRow {
   lines.addSource('focus');
   if (row.cell('BillingCurrency').toUpperCase() !== 'USD') {
     throw row.wrong('BillingCurrency', 'must be USD');
@@ -84,7 +84,7 @@ function add(row: TableRow, lines: LineCollector): AddedRow {
 }
 
 /** Taxes, credits and purchases are not about a model. Adjustments may be. */
-function modelOf(row: TableRow, category: string): string {
+function modelOf(row: NamedCells, category: string): string {
   const isUsage = category === '' || category === 'Usage';
   if (!isUsage && !(category === 'Adjustment' && row.cell('SkuId') !== '')) {
     return category.toLowerCase();
@@ -102,7 +102,7 @@ function modelOf(row: TableRow, category: string): string {
 
 /** Returns the properties that FOCUS defines for AI, of those that are texts. */
 function priceDetails(
-  row: TableRow,
+  row: NamedCells,
 ): Partial<Record<'ModelId' | 'TokenDirection' | 'TokenCacheAction', string>> {
   try {
     const details: unknown = JSON.parse(row.cell('SkuPriceDetails') || '{}');
@@ -120,7 +120,7 @@ const kindsByCacheAction: Readonly<Record<string, TokenKind>> = {
   Write: 'cache_write',
 };
 
-function kindOf(row: TableRow): TokenKind | '' {
+function kindOf(row: NamedCells): TokenKind | '' {
   const { TokenDirection, TokenCacheAction = '' } = priceDetails(row);
   if (TokenDirection === 'Output') {
     return 'output';
@@ -143,7 +143,7 @@ const tokenUnit = /^(?:([\d,_]+)\s*)?(?:(k|m|thousand|million)\s*)?-?tokens?$/i;
 const unitMax = 64;
 
 /** Returns the quantity in tokens. Quantities in other units are not compared. */
-function tokensOf(row: TableRow, kind: TokenKind | '', lines: LineCollector): LineTokens {
+function tokensOf(row: NamedCells, kind: TokenKind | '', lines: LineCollector): LineTokens {
   const cell = row.cell('ConsumedUnit');
   const unit = cell.length > unitMax ? null : tokenUnit.exec(cell.trim());
   if (unit === null || kind === '') {
@@ -160,7 +160,7 @@ function tokensOf(row: TableRow, kind: TokenKind | '', lines: LineCollector): Li
   return { ...noTokens, [kind]: (quantity.nanos * factor) / 1_000_000_000n };
 }
 
-function tokensByKind(row: TableRow, lines: LineCollector): LineTokens {
+function tokensByKind(row: NamedCells, lines: LineCollector): LineTokens {
   const tokens = { ...noTokens };
   for (const kind of tokenKinds) {
     const text = row.cell(tokenColumns[kind]);
@@ -178,7 +178,7 @@ function multiplier(word: string): bigint {
   return first === 'm' ? 1_000_000n : first === 'k' || first === 't' ? 1_000n : 1n;
 }
 
-function timeIn(row: TableRow, name: string): number {
+function timeIn(row: NamedCells, name: string): number {
   const text = row.cell(name);
   const isTime = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(text) && hasCalendarDate(text);
   const ms = isTime ? Date.parse(text) : Number.NaN;

@@ -1,6 +1,6 @@
 /** The exports of OpenAI's usage dashboard: the fields of its API as columns, a row per result. */
 import type { CsvFormat } from './csv-format.ts';
-import type { TableRow } from './csv-table.ts';
+import type { NamedCells } from './csv-table.ts';
 import type { LineCollector } from './line-collector.ts';
 import { openAiReport } from './openai-report.ts';
 import { type At, timeAt } from './page-fields.ts';
@@ -39,7 +39,7 @@ const sources: readonly (readonly [column: string, source: StatementSource])[] =
 ];
 
 /** The exports of embeddings and moderations have the same columns. */
-function sourceOf(row: TableRow): StatementSource {
+function sourceOf(row: NamedCells): StatementSource {
   const source = sources.find(([column]) => row.has(column))?.[1] ?? 'openai_other';
   return source === 'openai_embeddings' && row.cell('model').includes('moderation')
     ? 'openai_moderations'
@@ -49,7 +49,7 @@ function sourceOf(row: TableRow): StatementSource {
 const timeColumns: ReadonlySet<string> = new Set([startColumn, endColumn, 'start_time_iso', 'end_time_iso']);
 
 /** Time buckets without usage are rows with their times alone. */
-function isBlank(row: TableRow): boolean {
+function isBlank(row: NamedCells): boolean {
   return row.columns().every((name) => timeColumns.has(name) || row.cell(name).trim() === '');
 }
 
@@ -59,7 +59,7 @@ interface Result {
   readonly more: object;
 }
 
-function addResult(row: TableRow, lines: LineCollector, { source, isEmpty, more }: Result) {
+function addResult(row: NamedCells, lines: LineCollector, { source, isEmpty, more }: Result) {
   if (!isEmpty) {
     lines.addSource(source);
   }
@@ -78,7 +78,7 @@ function addResult(row: TableRow, lines: LineCollector, { source, isEmpty, more 
 }
 
 /** Returns the row as a result of the API, in which empty fields are absent. */
-function resultOf(row: TableRow, more: object): At {
+function resultOf(row: NamedCells, more: object): At {
   const cells = row.columns().flatMap((name) => {
     const text = row.cell(name).trim();
     return text === '' ? [] : [[name, text] as const];
@@ -87,7 +87,7 @@ function resultOf(row: TableRow, more: object): At {
 }
 
 /** Times are seconds since 1970. */
-function timeIn(row: TableRow, name: string): number {
+function timeIn(row: NamedCells, name: string): number {
   const text = row.cell(name).trim();
   const value = /^\d{1,12}(\.0+)?$/.test(text) ? Number(text) : text;
   return timeAt({ value, field: `${row.field}.${name}` });

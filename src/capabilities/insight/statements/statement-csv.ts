@@ -6,7 +6,7 @@ import { invalidField } from '../../../contract/api-error.ts';
 import { anthropicCostCsv, anthropicUsageCsv } from './anthropic-csv.ts';
 import { CsvError, readCsv } from './csv.ts';
 import type { CsvFormat } from './csv-format.ts';
-import { TableRow } from './csv-table.ts';
+import { NamedCells } from './csv-table.ts';
 import { focusCsv } from './focus-csv.ts';
 import type { LineCollector } from './line-collector.ts';
 import { openAiCostCsv, openAiUsageCsv } from './openai-csv.ts';
@@ -22,16 +22,16 @@ const formats: readonly CsvFormat[] = [
 /** Cells that a later header has in any case. */
 const marks: ReadonlySet<string> = new Set(formats.flatMap(({ signature }) => signature.slice(0, 1)));
 
-interface Table {
+interface CsvTable {
   readonly format: CsvFormat;
   readonly columns: ReadonlyMap<string, number>;
 }
 
 /** Adds the lines of the file, and returns the provider. */
 export function readStatementCsv(text: string, lines: LineCollector): string {
-  const tablesByDay = new Map<string, Table>();
+  const tablesByDay = new Map<string, CsvTable>();
   let provider: string | undefined;
-  let table: Table | undefined;
+  let table: CsvTable | undefined;
   try {
     for (const { line, cells } of readCsv(text)) {
       const header = formatOf(cells) ?? (table === undefined ? focusCsv : undefined);
@@ -70,7 +70,7 @@ function formatOf(cells: readonly string[]): CsvFormat | undefined {
   return names && formats.find(({ signature }) => signature.every((name) => names.has(name)));
 }
 
-function tableOf(line: number, cells: readonly string[], format: CsvFormat): Table {
+function tableOf(line: number, cells: readonly string[], format: CsvFormat): CsvTable {
   const columns = new Map(cells.map((name, index) => [name.trim(), index]));
   const problem = format.problemOf?.(columns);
   if (problem !== undefined) {
@@ -82,9 +82,9 @@ function tableOf(line: number, cells: readonly string[], format: CsvFormat): Tab
   return { format, columns };
 }
 
-function rowOf(line: number, cells: readonly string[], { columns }: Table): TableRow {
+function rowOf(line: number, cells: readonly string[], { columns }: CsvTable): NamedCells {
   if (cells.length !== columns.size) {
     throw new CsvError(line, `There are ${cells.length} cells, but ${columns.size} columns.`);
   }
-  return new TableRow(line, columns, cells);
+  return new NamedCells(line, columns, cells);
 }

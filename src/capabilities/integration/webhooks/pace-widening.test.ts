@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Pace } from './pace.ts';
+import { DeliveryPace } from './pace.ts';
 
 const answer = (latencyMs: number) => ({
   status: 200,
@@ -10,7 +10,7 @@ const answer = (latencyMs: number) => ({
 });
 
 test('allows more concurrent attempts after many consecutive quick responses, until a slow one', () => {
-  const pace = new Pace(false);
+  const pace = new DeliveryPace(false);
   const widths = Array.from({ length: 30 }, () => {
     pace.note(answer(10));
     return pace.width;

@@ -7,7 +7,7 @@ const quickResponsesToWiden = 4;
 /** A response that takes longer marks the receiver as slow. */
 export const slowMs = 2_000;
 
-export class Pace {
+export class DeliveryPace {
   #isSlow: boolean | undefined;
   #quickInARow = 0;
 

@@ -14,7 +14,7 @@ import { type DueDelivery, failWaiting, selectDue } from './delivery-queries.ts'
 import { disableSubscription } from './disabling.ts';
 import type { DeliveryCounts } from './metrics.ts';
 import { eventGone, outcomeOf } from './outcomes.ts';
-import { Pace, slowMs } from './pace.ts';
+import { DeliveryPace, slowMs } from './pace.ts';
 import { createReceivers, type Receiver } from './receivers.ts';
 import { createRecorder } from './recorder.ts';
 import { Slots } from './slots.ts';
@@ -42,7 +42,7 @@ const failingMsMax = 5 * 24 * 3_600_000;
 /** A claimed queue, and the pace of its receiver. */
 interface Work {
   readonly queue: SubscriptionQueue;
-  readonly pace: Pace;
+  readonly pace: DeliveryPace;
   /** Difference between the database clock and the clock of this process. */
   aheadMs: number;
 }
@@ -66,7 +66,7 @@ export function createQueueWorker(deps: QueueWorkerDependencies, owner: string) 
 
   /** Works on the queue until none of its deliveries is due, or for one round if its receiver is slow, and releases it. */
   async function work({ is_slow: wasSlow, ...queue }: ClaimedQueue): Promise<void> {
-    const one: Work = { queue, pace: new Pace(wasSlow), aheadMs: 0 };
+    const one: Work = { queue, pace: new DeliveryPace(wasSlow), aheadMs: 0 };
     let more = true;
     while (more && !stopped) {
       more = await workOnce(one);
