@@ -300,7 +300,10 @@ export const mutations = {
   },
   'remove a member': (draft, random) => {
     const { object, member } = pickMember(draft, random);
-    object.members.splice(object.members.indexOf(member), 1);
+    // The next change of this call needs a member to choose.
+    if (object !== draft.body || draft.body.members.length > 1) {
+      object.members.splice(object.members.indexOf(member), 1);
+    }
   },
   'put text beside a wrong type': (draft, random) => {
     const part = random.pick(partsIn(draft));
