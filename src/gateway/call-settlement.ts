@@ -3,8 +3,10 @@ import { performance } from 'node:perf_hooks';
 import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
 import { isOrgPrice } from '../capabilities/spend/models/index.ts';
 import { formatUsd } from '../kernel/money.ts';
+import { isOffPeak, offPeakTier } from '../kernel/off-peak-hours.ts';
 import { type CallOutcome, type SettledUsage, settledUsage } from '../kernel/providers/call-end.ts';
 import { type CallUsage, otherModel } from '../kernel/providers/call-usage.ts';
+import type { Tariff } from '../kernel/rate-modifiers.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import type { CallAttempts } from './call-attempts.ts';
 import { isSamePlace, placeOf } from './call-price.ts';
@@ -68,6 +70,11 @@ export function settlementOf(
   const calledAt = isOnePlace ? served : plan.pricedAt;
   const { attempts, isFree, marks } = settled;
   const { cost_usd: statedUsd, ...fields } = settled.fields;
+  const latencyMs = Math.max(0, Math.round(performance.now() - startedMs));
+  const hasOffPeakRates =
+    isOnePlace &&
+    isOffPeakCall(connection, request.now.getTime(), latencyMs) &&
+    hasTier(plan.price, offPeakTier);
   const servedModel = otherModel(outcome.servedModel, plan.model);
   const pricedName = pricedNameOf(plan, connection, servedModel);
   return {
@@ -90,6 +97,7 @@ export function settlementOf(
       ...(calledAt.region != null && { region: calledAt.region }),
       // Set explicitly, because the held run stated this field.
       ...(plan.service.charged.cache_write_1h_tokens !== undefined && { cache_write_1h_tokens: 0 }),
+      ...(hasOffPeakRates && { service_tier: offPeakTier }),
       ...fields,
       ...(servedModel !== undefined && { served_model: servedModel }),
       ...(statedUsd !== undefined && {
@@ -99,7 +107,7 @@ export function settlementOf(
       ...(attempts !== undefined && { attempts }),
       // Zero tokens would count as missing usage, so the held amount would be posted.
       ...(isFree && { cost_usd: '0' }),
-      latency_ms: Math.max(0, Math.round(performance.now() - startedMs)),
+      latency_ms: latencyMs,
     },
     marks,
     ...(toolNanos > 0n && { toolUsd: formatUsd(toolNanos) }),
@@ -121,4 +129,13 @@ function pricedNameOf(
     return learnedModel;
   }
   return hasOwnPrice && kindOf(connection).servesDeployments ? model : undefined;
+}
+
+/** The provider must be known by its URL: others that serve its models have no such hours. */
+function isOffPeakCall({ calledAt }: Connection, startMs: number, durationMs: number): boolean {
+  return calledAt.provider != null && isOffPeak(calledAt.provider, startMs, startMs + durationMs);
+}
+
+function hasTier({ modifiers }: Tariff, tier: string): boolean {
+  return modifiers.some(({ when }) => when.tier === tier);
 }
