@@ -333,14 +333,45 @@ def expected_of(entry, prices):
     }
 
 
+def terms_of(price, run):
+    """
+    Returns the rates of a reported run. Rates of long contexts apply to all tokens of a call whose input is above the threshold:
+    https://developers.openai.com/api/docs/models/gpt-5.4, https://ai.google.dev/gemini-api/docs/pricing
+    A place multiplies all rates: https://platform.claude.com/docs/en/about-claude/pricing
+    """
+    tier = run.get("tier")
+    rates = rates_of(price, tier)
+    long = price.get("long")
+    if long and run["tokens"]["input"] > long["above"]:
+        rates = {**rates, **rates_of(long, tier)}
+    factor = Decimal(price.get("regions", {}).get(run.get("region"), "1"))
+    return {"rates": {kind: Decimal(rate) * factor for kind, rate in rates.items()}}
+
+
+def reported_runs(differing):
+    """Runs that are reported with their tier and place, such as those of batches."""
+    path = CORPUS / "reported.json"
+    reported = json.loads(path.read_text())
+    for run in reported["runs"]:
+        parts = parts_of(run["tokens"], {}, terms_of(reported["prices"][run["model"]], run), None)
+        expected = {
+            "cost_usd": text_of(sum(parts.values(), Decimal(0)).quantize(BILLIONTH, ROUND_CEILING)),
+            "parts_usd": {kind: text_of(amount) for kind, amount in parts.items()},
+        }
+        if run.get("expected") != expected:
+            differing.append(run["id"])
+        run["expected"] = expected
+    if "--check" not in sys.argv:
+        path.write_text(json.dumps(reported, indent=2) + "\n")
+
+
 def main():
     prices = json.loads((CORPUS / "prices.json").read_text())
     differing = []
+    reported_runs(differing)
     for path in sorted(CORPUS.glob("*.ndjson")):
         entries = [json.loads(line) for line in path.read_text().splitlines()]
         for entry in entries:
-            if "listed" in entry:
-                continue
             before = entry.get("expected")
             entry["expected"] = expected_of(entry, prices)
             if before != entry["expected"]:
