@@ -108,6 +108,8 @@ def reason_of(entry, price, rates):
     ]
     if differing:
         return f"{entry['provider']} has a rate of its own in LiteLLM's list; the corpus has one rate per model", "LiteLLM, and the catalog"
+    if set(expected.get("units", {})) - {"web_search"}:
+        return "LiteLLM does not charge all tools of this response (files, containers)", "Purser"
     if "web_search" in expected.get("units", {}):
         if entry["api"] == "chat":
             return "LiteLLM finds the search of a chat by annotations, which the corpus leaves out", "both"
