@@ -190,12 +190,18 @@ function unknownCost(body: PricedBody, price: RunPrice | undefined, isUsageKnown
   if (isUnitMissing(price, body)) {
     return hasSucceeded ? usageMissing : { ...unsplit(0n), asHeld: undefined, price };
   }
-  return unitErrors(price, body).length > 0 ? unpriced : undefined;
+  return undefined;
 }
 
-/** Returns the cost of a run whose model has no price. The cost by the price of the decision is then a lower bound. */
+/**
+ * Returns the cost of a run whose model or one of whose units has no price. The cost by the price of the decision, or of the rest,
+ * is then a lower bound.
+ */
 function leastCost(body: Measured, cost: Cost | FieldError, price: RunPrice | undefined): Cost | FieldError {
-  return (price?.isOfDecision === true || hasUnpricedModel(price)) && !isFieldError(cost) && hasUsage(body)
+  const isPartial =
+    price !== undefined &&
+    (price.isOfDecision === true || hasUnpricedModel(price) || unitErrors(price, body).length > 0);
+  return isPartial && !isFieldError(cost) && hasUsage(body)
     ? { ...cost, asHeld: 'unpriced', price: undefined }
     : cost;
 }

@@ -197,6 +197,21 @@ describe('a run in progress', () => {
   });
 });
 
+test('a run with a unit without a price costs at least what its tokens and other units cost', async () => {
+  const { json: run } = await send('POST', '/v1/runs', {
+    model: 'served',
+    status: 'running',
+    input_tokens: 1_000,
+    max_output_tokens: 100,
+  });
+  const { json } = await send('POST', `/v1/runs/${run.id}/complete`, {
+    output_tokens: 1_000,
+    units: { web_search: 1, page: 2 },
+  });
+  // 1000 × 3 + 1000 × 15 millionths, and a search
+  expect(json).toMatchObject({ cost_usd: '0.028', marks: expect.arrayContaining(['unpriced']) });
+});
+
 describe('a decision', () => {
   const decide = (more: object) => send('POST', '/v1/edge/decision', { ...decided, ...more });
   const decided = { model: 'served', input_tokens: 1_000, max_output_tokens: 100 };
