@@ -34,7 +34,7 @@ test.each(operations)(
   'the gateway answers %s with 404, and charges and forwards nothing',
   async (operation) => {
     gateway.connections = [connectionTo(gateway.provider.url, 'openai_compatible', { name: 'compatible' })];
-    const [method, template = ''] = operation.split(' ');
+    const [method = '', template = ''] = operation.split(' ');
     const path = template.replaceAll(/\{\w+\}/g, 'gpt-4o');
     const paths = [...bases.map((base) => base + path), ...(path.startsWith('/openai/') ? [path] : [])];
     for (const each of paths) {
