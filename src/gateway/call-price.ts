@@ -10,7 +10,7 @@ import { worstCaseCost } from '../kernel/prices.ts';
 import type { Deployments } from './learned/deployments.ts';
 
 export interface CallPrice {
-  /** The most expensive of the prices, with the highest price of each unit. */
+  /** The most expensive of the prices. */
   readonly price: PriceInForce;
   /** The place with this price. */
   readonly calledAt: CalledAt;
@@ -59,28 +59,9 @@ function chosen(prices: readonly (CallPrice | undefined)[], priced: PricedModel)
   if (first === undefined || found.length === 1) {
     return first;
   }
-  if (found.every(({ price }) => price === first.price)) {
-    return { ...first, candidates: found.flatMap((one) => one.candidates) };
-  }
-  const most = mostExpensive(found, priced);
-  return {
-    ...most,
-    price: withHighestUnits(most.price, found),
-    candidates: found.flatMap((one) => one.candidates),
-  };
-}
-
-/** Returns the price with the highest price of each unit: places with the same rates may charge other amounts for searches. */
-function withHighestUnits(price: PriceInForce, others: readonly CallPrice[]): PriceInForce {
-  const units = new Map(price.unitNanos);
-  let isHigher = false;
-  for (const [unit, nanos] of others.flatMap((other) => [...other.price.unitNanos])) {
-    if (nanos > (units.get(unit) ?? -1n)) {
-      units.set(unit, nanos);
-      isHigher = true;
-    }
-  }
-  return isHigher ? { ...price, unitNanos: units } : price;
+  const isOne = found.every(({ price }) => price === first.price);
+  const held = isOne ? first : mostExpensive(found, priced);
+  return { ...held, candidates: found.flatMap((one) => one.candidates) };
 }
 
 /** Returns the price with the highest cost of a call of about this size. */

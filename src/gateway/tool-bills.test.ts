@@ -24,11 +24,9 @@ beforeAll(async () => {
     ['gpt-sizes', { units: { ...units, 'code_interpreter:4g': '0.12' } }],
     ['claude-tools', { units }],
     ['sonar-pro', { units }],
-    ['gpt-placed', { units: { web_search: '0.01' } }],
-    ['azure/gpt-placed', { units: { web_search: '0.014' } }],
     ['gpt-image-1', { input_usd_per_million: '5', output_usd_per_million: '40' }],
   ] as const) {
-    const { status } = await gateway.world.request('PUT', `/v1/admin/models/${encodeURIComponent(model)}`, {
+    const { status } = await gateway.world.request('PUT', `/v1/admin/models/${model}`, {
       key: gateway.world.operatorKey,
       body: { provider: 'test', ...price, ...more },
     });
@@ -225,20 +223,6 @@ describe('searches', () => {
       expected,
       9,
     );
-  });
-
-  test('are held at the highest price of the places that may serve them', async () => {
-    gateway.connections = ['openai', 'azure_openai'].map((provider) =>
-      connectionTo(gateway.provider.url, 'openai', {
-        id: `con_${provider}`,
-        calledAt: { provider, region: null },
-      }),
-    );
-    answerWith({ id: 'resp_1', output: [{ type: 'web_search_call' }], usage });
-    const body = { model: 'gpt-placed', tools: [{ type: 'web_search' }] };
-    const response = await call('responses', body);
-    expect(Number(response.headers.get('x-svc-held-usd'))).toBeGreaterThan(4 * 0.014);
-    expect(await toolUsd('responses', body)).toBeCloseTo(0.01, 9);
   });
 
   test('reported beside the usage are charged also if none is shown', async () => {
