@@ -1,4 +1,5 @@
 /** The attempts of a call: the latest connection, the usage of attempts without a response, and whether the hold covers another attempt. */
+import { performance } from 'node:perf_hooks';
 import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
 import { formatUsd } from '../kernel/money.ts';
 import type { DiscardedUsage } from '../kernel/providers/call-end.ts';
@@ -32,6 +33,7 @@ export class CallAttempts implements AttemptObserver {
   /** The connection of the last attempt; undefined before the first one. */
   connection: Connection | undefined;
   count = 0;
+  #sentMs = 0;
 
   constructor(
     given: AdmittedRequest,
@@ -43,6 +45,11 @@ export class CallAttempts implements AttemptObserver {
     this.#pacedHolds = pacedHolds;
     this.#paced = paced;
     this.#boundNanos = attemptCost(given.plan, outputCap(given.plan, given.admitted));
+  }
+
+  /** Time since the last attempt was sent. */
+  get elapsedMs(): number {
+    return performance.now() - this.#sentMs;
   }
 
   /** Usage of the attempts before the one that is answered. */
@@ -63,6 +70,7 @@ export class CallAttempts implements AttemptObserver {
   begin(connection: Connection): void {
     this.connection = connection;
     this.count += 1;
+    this.#sentMs = performance.now();
     this.#paced?.begin();
   }
 

@@ -8,6 +8,7 @@ import type { ProviderClient } from './forward/provider-client.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { HoldCoverage, IncreaseCallHold } from './hold-coverage.ts';
 import type { Deployments } from './learned/deployments.ts';
+import type { PaceHistory } from './pace/pace-history.ts';
 import type { PacedHolds } from './pace/paced-holds.ts';
 import type { Settlements } from './settle/settlements.ts';
 import type { StoredResponses } from './stored-responses.ts';
@@ -34,6 +35,7 @@ export interface GatewayContext {
   readonly work: SlicedWork;
   readonly increaseHold: IncreaseCallHold;
   readonly pacedHolds: PacedHolds;
+  readonly paces: PaceHistory;
   readonly storedResponses: StoredResponses;
 }
 

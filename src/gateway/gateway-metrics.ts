@@ -4,6 +4,8 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 export interface GatewayMetrics {
   readonly call: (operation: string, status: number) => void;
   readonly attempt: (outcome: string) => void;
+  /** Counts a call that generated faster than its hold assumed. */
+  readonly paceExceeded: () => void;
   readonly streamOpened: () => void;
   readonly streamClosed: () => void;
   readonly hasStreams: () => boolean;
@@ -29,10 +31,16 @@ export function createGatewayMetrics(): GatewayMetrics {
     buckets: latencyBuckets,
     registers: [],
   });
+  const paceExceeded = new Counter({
+    name: 'svc_gateway_pace_exceeded_total',
+    help: 'Calls with `hold: paced` whose model generated faster than was assumed. What they cost is charged in full.',
+    registers: [],
+  });
   let streams = 0;
   return {
     call: (operation, status) => calls.count(`${operation} ${status}`),
     attempt: (outcome) => attempts.count(outcome),
+    paceExceeded: () => paceExceeded.inc(),
     streamOpened() {
       streams += 1;
     },
@@ -53,6 +61,7 @@ export function createGatewayMetrics(): GatewayMetrics {
         'Requests to providers, by outcome: success, client_error, retryable, unreachable.',
       );
       registry.registerMetric(added);
+      registry.registerMetric(paceExceeded);
       const gauge = (name: string, help: string, value: () => number) =>
         new Gauge({
           name,

@@ -35,6 +35,7 @@ import type { Deployments } from './learned/deployments.ts';
 import { type CountsStore, createLearnedCounts } from './learned/learned-counts.ts';
 import { forwardCall } from './metered-call.ts';
 import { listModels } from './models-list.ts';
+import { createPaceHistory } from './pace/pace-history.ts';
 import { PacedHolds } from './pace/paced-holds.ts';
 import { dropContent, readCall, requireUtf8 } from './parse-call.ts';
 import { formatOf, operationOf, servedPaths } from './paths/index.ts';
@@ -46,7 +47,10 @@ import { Turns } from './turns.ts';
 import { createOutputHistory } from './usage/output-history.ts';
 
 export interface GatewayDependencies
-  extends Omit<ChooseDependencies, 'ratios' | 'outputs' | 'pacedHolds' | 'settlements' | 'abandoned'>,
+  extends Omit<
+      ChooseDependencies,
+      'ratios' | 'outputs' | 'paces' | 'pacedHolds' | 'settlements' | 'abandoned'
+    >,
     IdentifyRawDependencies {
   readonly increaseHold: IncreaseCallHold;
   /** Counts learned from earlier calls of all processes. */
@@ -107,6 +111,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
   const storedResponses = createStoredResponses(deps.runs.db, settlements);
   const metrics = createGatewayMetrics();
   const outputs = createOutputHistory(learned);
+  const paces = createPaceHistory(learned);
   const pacedHolds = new PacedHolds({ leadMs: deps.holdLeadMs, nowMs: () => performance.now() });
   const context: GatewayContext = {
     client: createProviderClient(deps.lookup),
@@ -123,12 +128,13 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     coverage: createHoldCoverage(deps.increaseHold),
     increaseHold: deps.increaseHold,
     pacedHolds,
+    paces,
     storedResponses,
     turns: new Turns(callsPerTurn),
     work: new SlicedWork(),
   };
   const abandoned = createAbandonedHolds(deps.runs, deps.clock);
-  const choosing = { ...deps, ratios, outputs, pacedHolds, settlements, abandoned };
+  const choosing = { ...deps, ratios, outputs, paces, pacedHolds, settlements, abandoned };
   const admittingOnce = { ledger: deps.runs.ledger, settlements, failOpen: deps.failOpen };
 
   async function cut(): Promise<void> {

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { kindOf } from '../capabilities/integration/connections/index.ts';
 import { isResponseId } from '../capabilities/spend/runs/index.ts';
 import { formatUsd } from '../kernel/money.ts';
+import { tokensWithin } from '../kernel/pace.ts';
 import { worstCaseOutputCost } from '../kernel/prices.ts';
 import type { CallOutcome } from '../kernel/providers/call-end.ts';
 import { parsed, receivedOf } from '../kernel/providers/received-text.ts';
@@ -27,6 +28,7 @@ import { learnDeployment } from './learn-deployment.ts';
 import type { PacedHold } from './pace/paced-hold.ts';
 import { dropBytes } from './parse-call.ts';
 import { providerPath } from './paths/operation.ts';
+import { tierOf } from './plan-call.ts';
 import type { SettledCall } from './settle/settlements.ts';
 import { bytesOf } from './usage/output-bound.ts';
 
@@ -228,6 +230,7 @@ class CallInProgress implements OngoingCall, RelayedCall {
         if (!plan.input.hasUnseen && plan.input.imageTokens === 0) {
           ratios.learn(subject, plan.input, outcome.usage.inputTokens);
         }
+        this.#learnPace(outcome.usage.outputTokens);
       }
       learnDeployment(this.#context, this.#given, this.#attempts.connection, outcome.servedModel);
       const { responseId: named } = outcome;
@@ -243,6 +246,28 @@ class CallInProgress implements OngoingCall, RelayedCall {
       inProgress.delete(this);
       release();
       this.#resolveSettled();
+    }
+  }
+
+  /** Learns the pace of the model, and notes a call that was faster than its hold assumed. */
+  #learnPace(outputTokens: number): void {
+    const { plan, caller } = this.#given;
+    const { paces, metrics } = this.#context;
+    const { connection, elapsedMs } = this.#attempts;
+    if (plan.settings.hold !== 'paced' || connection === undefined) {
+      return;
+    }
+    const subject = {
+      orgId: caller.tenantId,
+      connectionId: connection.id,
+      model: plan.model,
+      tier: tierOf(plan.service),
+    };
+    if (plan.paced !== undefined && outputTokens > tokensWithin(plan.paced, elapsedMs)) {
+      metrics.paceExceeded();
+    }
+    if (this.#stream?.relay.hasWaited !== true) {
+      paces.learn(subject, { outputTokens, elapsedMs, answers: plan.call.choices });
     }
   }
 

@@ -24,6 +24,7 @@ import { type CallPriceDependencies, findCallPrice, type PricedModel, placeOf } 
 import { type CallService, callServiceOf } from './call-service.ts';
 import { type CallTools, planTools, toolsOf, withoutTools } from './call-tools.ts';
 import { GatewayError } from './errors/gateway-error.ts';
+import type { PaceHistory } from './pace/pace-history.ts';
 import { paceOf } from './pace/rate-bounds.ts';
 import type { ParsedCall } from './parse-call.ts';
 import type { MeteredOperation } from './paths/operation.ts';
@@ -36,6 +37,7 @@ export interface CallPlanDependencies extends CallPriceDependencies {
   readonly prices: CallPrices;
   readonly capabilities: ModelCapabilitiesCache;
   readonly ratios: TokenRatios;
+  readonly paces: PaceHistory;
 }
 
 export interface CallPlan {
@@ -207,7 +209,11 @@ export async function planCall(
     settings,
     paced:
       settings.hold === 'paced' && call.isStream && maxOutputTokens > 0
-        ? { pace: paceOf(candidates, model), maxOutputTokens, answers: call.choices }
+        ? {
+            pace: paceOf(deps.paces, { orgId, model, tier: tierOf(service), candidates }),
+            maxOutputTokens,
+            answers: call.choices,
+          }
         : undefined,
     onLimit,
   };
@@ -301,6 +307,11 @@ function withinMaxCost({ maxCostNanos }: PlanRequest, check: CostCheck): number 
     maxCostExceeded,
     heldUnseen === undefined ? aboveMaxCost : `${aboveMaxCost} ${explanationOf(heldUnseen, check.rounds)}`,
   );
+}
+
+/** Returns the service tier that a call requests. */
+export function tierOf({ stated }: CallService): string {
+  return stated.service_tier ?? '';
 }
 
 /** Returns the input that a provider may charge for if it reports none. */

@@ -3,6 +3,7 @@
  */
 import type { Connection } from '../../capabilities/integration/connections/index.ts';
 import { fastestPace, type Pace } from '../../kernel/pace.ts';
+import type { PaceHistory } from './pace-history.ts';
 
 /** Usual providers: their fastest models generate about 250 tokens per second. */
 const usual: Pace = { burstTokensPerSecond: 1_500, burstTokens: 2_000, sustainedTokensPerSecond: 500 };
@@ -31,8 +32,22 @@ const byProvider: Readonly<Record<string, Pace>> = {
 /** Models that a provider serves on such chips beside its usual ones. */
 const fastModel = /(?<![a-z0-9])spark(?![a-z0-9])/i;
 
+/** Returns the documented pace of a model at a connection. */
+export function documentedPace({ calledAt }: Pick<Connection, 'calledAt'>, model: string): Pace {
+  return fastModel.test(model) ? fastest : (byProvider[calledAt.provider ?? ''] ?? fastest);
+}
+
+export interface PacedCall {
+  readonly orgId: string;
+  readonly model: string;
+  readonly tier: string;
+  readonly candidates: readonly Connection[];
+}
+
 /** Returns the pace that no attempt of a call exceeds, whichever of the connections it is sent to. */
-export function paceOf(candidates: readonly Connection[], model: string): Pace {
-  const paces = candidates.map(({ calledAt }) => byProvider[calledAt.provider ?? ''] ?? fastest);
-  return fastestPace(fastModel.test(model) ? fastest : usual, paces);
+export function paceOf(history: PaceHistory, { candidates, ...call }: PacedCall): Pace {
+  const [first, ...others] = candidates.map((one) =>
+    history.paceOf({ ...call, connectionId: one.id }, documentedPace(one, call.model)),
+  );
+  return fastestPace(first as Pace, others);
 }

@@ -39,6 +39,8 @@ export interface RelayOptions {
 }
 
 export interface Relay {
+  /** True if the provider had to wait for the client or the ledger, so that the duration says little about its pace. */
+  readonly hasWaited: boolean;
   readonly body: Readable;
   /** Ends the stream when the process stops. Resolves once the call is settled. */
   cut(): Promise<void>;
@@ -63,6 +65,7 @@ export function relayStream(options: RelayOptions): Relay {
   /** True once no more can be held. Data that has arrived is read for its usage but not forwarded. */
   let isTruncating = false;
   let hasReceived = false;
+  let hasWaited = false;
   let drainTimer: NodeJS.Timeout | undefined;
 
   const body = new Readable({
@@ -115,6 +118,7 @@ export function relayStream(options: RelayOptions): Relay {
 
   function pass(bytes: Buffer): void {
     if (bytes.length > 0 && hasClient && !body.push(bytes)) {
+      hasWaited = true;
       source.pause();
     }
   }
@@ -147,6 +151,7 @@ export function relayStream(options: RelayOptions): Relay {
 
   function holdBack(covered: Promise<boolean>): void {
     isHeldBack = true;
+    hasWaited = true;
     source.pause();
     covered.then(
       (isCovered) => {
@@ -203,6 +208,9 @@ export function relayStream(options: RelayOptions): Relay {
 
   return {
     body,
+    get hasWaited() {
+      return hasWaited;
+    },
     cut: async () => end(hasClient ? 'cut' : 'left'),
     truncate() {
       if (!isTruncating) {
