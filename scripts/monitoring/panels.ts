@@ -97,6 +97,12 @@ export const dashboards: readonly Dashboard[] = [
           unit: 'reqps',
         },
         { title: 'Added latency', metric: 'svc_gateway_added_seconds', form: 'quantiles', unit: 's' },
+        {
+          title: 'Calls faster than assumed',
+          metric: 'svc_gateway_pace_exceeded_total',
+          form: 'rate',
+          unit: 'reqps',
+        },
         { title: 'Calls in progress', metric: 'svc_gateway_calls_in_progress', form: 'sum', unit: 'short' },
         { title: 'Open streams', metric: 'svc_gateway_streams_open', form: 'sum', unit: 'short' },
         {

@@ -36,6 +36,13 @@ export const gatewaySettings = {
     100,
     60_000,
   ),
+  gatewayGoOnSeconds: integer(
+    'SVC_GATEWAY_GO_ON_SECONDS',
+    '30',
+    'With `hold: paced`, the seconds for which a provider may go on with a call after the process was killed. What it can have generated is posted when the hold of the call expires.',
+    0,
+    3_600,
+  ),
   gatewayAllowPrivateNetworks: flag(
     'SVC_GATEWAY_ALLOW_PRIVATE_NETWORKS',
     'Allow connections to providers at private and local addresses, and without TLS.',

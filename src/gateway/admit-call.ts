@@ -10,13 +10,16 @@ import {
   startRun,
 } from '../capabilities/spend/runs/index.ts';
 import { parseUsd } from '../kernel/money.ts';
+import { worstCaseOutputCost } from '../kernel/prices.ts';
 import { attributed } from '../ledger/attribution.ts';
+import type { UnwatchedCost } from '../ledger/holds/hold.ts';
 import type { Replay, RequestKey } from '../ledger/holds/hold-keys.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { CallAttribution } from './attribution-headers.ts';
 import { promptText } from './body/prompt-text.ts';
 import { attemptsMax } from './forward/attempts.ts';
-import type { CallPlan } from './plan-call.ts';
+import type { PacedHolds } from './pace/paced-holds.ts';
+import { attemptCost, type CallPlan } from './plan-call.ts';
 import type { AbandonedHolds } from './settle/abandoned-holds.ts';
 import type { Settlements } from './settle/settlements.ts';
 
@@ -42,6 +45,7 @@ export interface FailOpenCall {
 }
 
 export interface AdmitDependencies {
+  readonly pacedHolds: Pick<PacedHolds, 'unwatchedTokens'>;
   readonly runs: RunDependencies;
   readonly failOpen: FailOpenAdmission | undefined;
   readonly settlements: Pick<Settlements, 'post'>;
@@ -83,6 +87,7 @@ export async function admitCall(deps: AdmitDependencies, request: CallToAdmit): 
       toolNanos: plan.service.nanos,
       calledAt: plan.pricedAt,
       pricedName: plan.learnedModel,
+      goesOn: unwatchedCost(deps, plan),
       content: await contentOf(deps.runs, caller.tenantId, plan),
       key,
       // Posting these frees the amounts that ended calls did not use.
@@ -95,6 +100,21 @@ export async function admitCall(deps: AdmitDependencies, request: CallToAdmit): 
     }
     return allowOpen(deps.failOpen, body, caller, key);
   }
+}
+
+/** Returns what a paced call may cost beyond its hold if this process is killed. Increases of the hold do not change it. */
+function unwatchedCost(
+  { pacedHolds }: Pick<AdmitDependencies, 'pacedHolds'>,
+  plan: CallPlan,
+): UnwatchedCost | undefined {
+  if (plan.paced === undefined) {
+    return undefined;
+  }
+  const tokens = BigInt(pacedHolds.unwatchedTokens(plan.paced));
+  return {
+    usd: String(worstCaseOutputCost(plan.service.rates, tokens)),
+    maxUsd: String(attemptCost(plan, plan.maxOutputTokens)),
+  };
 }
 
 /**

@@ -35,7 +35,7 @@ export interface RoutedCall {
 
 export interface ChooseDependencies extends CallPlanDependencies, AdmitDependencies {
   readonly outputs: OutputHistory;
-  readonly pacedHolds: Pick<PacedHolds, 'firstTokens'>;
+  readonly pacedHolds: Pick<PacedHolds, 'firstTokens' | 'unwatchedTokens'>;
   /** Returns the models of the routing policy that this call may use, best first. Throws if there are none. */
   rankModels(request: RoutedCall): Promise<readonly string[]>;
 }

@@ -64,6 +64,8 @@ export interface GatewayDependencies
   readonly collectMs: number;
   /** Time by which the hold of a paced call is ahead of it. */
   readonly holdLeadMs: number;
+  /** Time for which a provider may go on with a call after this process was killed. */
+  readonly goOnMs: number;
   readonly lookup: LookupOptions;
   readonly limits: {
     readonly bodyBytesMax: number;
@@ -112,7 +114,11 @@ export function createGateway(deps: GatewayDependencies): Gateway {
   const metrics = createGatewayMetrics();
   const outputs = createOutputHistory(learned);
   const paces = createPaceHistory(learned);
-  const pacedHolds = new PacedHolds({ leadMs: deps.holdLeadMs, nowMs: () => performance.now() });
+  const pacedHolds = new PacedHolds({
+    leadMs: deps.holdLeadMs,
+    goOnMs: deps.goOnMs,
+    nowMs: () => performance.now(),
+  });
   const context: GatewayContext = {
     client: createProviderClient(deps.lookup),
     connections: deps.connections,

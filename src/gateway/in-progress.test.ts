@@ -80,6 +80,28 @@ test('a call whose hold expires is posted at the held amount under its id, and i
   expect(reconciliation.balanced).toBe(true);
 });
 
+test('a paced call whose hold expires is posted with what a provider that goes on can have added, and its late end corrects that', async () => {
+  const { settings } = gateway;
+  gateway.settings = { ...settings, hold: 'paced', defaultMaxOutputTokens: 128_000 };
+  const { stream, runId, headers } = await startStream();
+  gateway.world.clock.advanceSeconds(3_000);
+  await gateway.world.runJob('expire-holds');
+  const posted = (await get(`/v1/runs/${runId}`)).json;
+  expect(posted).toMatchObject({ id: runId, marks: ['unsettled', 'over_hold'] });
+  // 500 tokens per second for 30 seconds.
+  const goneOn = 500n * 30n * 10_000n;
+  expect(parseUsd(posted.cost_usd)).toBeGreaterThanOrEqual(
+    (parseUsd(headers.get('x-svc-held-usd') ?? '') ?? 0n) + goneOn,
+  );
+  proceed();
+  await readToEnd(stream);
+  gateway.settings = settings;
+  const { json } = await get(`/v1/runs/${runId}`);
+  expect(json).toMatchObject({ id: runId, status: 'succeeded', output_tokens: 5, marks: ['late'] });
+  const { json: reconciliation } = await get(`/v1/orgs/${gateway.org.id}/ledger/reconciliation`);
+  expect(reconciliation.balanced).toBe(true);
+});
+
 /** Requests by which a member could try to pay less than the call costs. */
 const interferences: readonly (readonly [string, (runId: string) => readonly [string, string, object?]])[] = [
   [

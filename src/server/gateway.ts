@@ -77,6 +77,7 @@ export function createAppGateway(deps: AppDependencies, components: Components):
     directory: join(config.dataDir, 'gateway'),
     collectMs: config.databaseUrl === undefined ? collectMs.alone : collectMs.shared,
     holdLeadMs: config.gatewayHoldLeadMs,
+    goOnMs: config.gatewayGoOnSeconds * 1_000,
     lookup: { allowPrivateNetworks: config.gatewayAllowPrivateNetworks },
     limits: {
       bodyBytesMax: config.gatewayBodyLimitBytes,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { seedsOf } from '../../../test/support/seeds.ts';
+import { tokensWithin } from '../../kernel/pace.ts';
 import type { StreamUsage } from '../../kernel/providers/stream-usage.ts';
 import type { PacedHold } from './paced-hold.ts';
 import { PacedHolds } from './paced-holds.ts';
@@ -9,6 +10,7 @@ const { seeds } = seedsOf('gateway-pace');
 
 const pace = { burstTokensPerSecond: 1_500, burstTokens: 2_000, sustainedTokensPerSecond: 500 };
 const leadMs = 2_000;
+const goOnMs = 30_000;
 /** Time by which the process was stopped, which no timer has noticed. */
 let stoppedMs = 0;
 const nowMs = () => performance.now() + stoppedMs;
@@ -21,7 +23,7 @@ afterEach(() => vi.useRealTimers());
 
 /** A budget of output tokens, and the calls that run in it. */
 class Budget {
-  readonly holds = new PacedHolds({ leadMs, nowMs });
+  readonly holds = new PacedHolds({ leadMs, goOnMs, nowMs });
   readonly #tokens: number;
   readonly increaseMs: number;
   held = 0;
@@ -147,6 +149,17 @@ test('after the process was stopped for ten seconds, what may have been generate
   expect(budget.holds.firstTokens({ pace, maxOutputTokens: 128_000, answers: 1 })).toBeGreaterThan(7_500);
   await wait(60_000);
   expect(budget.holds.leadMs).toBeLessThan(2_200);
+});
+
+test('the hold and the bound of what follows a kill cover a provider that goes on, whenever the process was killed', async () => {
+  const budget = new Budget(1_000_000);
+  const output = { pace, maxOutputTokens: 128_000, answers: 1 };
+  const hold = budget.start(output.maxOutputTokens) as PacedHold;
+  const unwatched = budget.holds.unwatchedTokens(output);
+  for (let elapsedMs = 0; elapsedMs < 60_000; elapsedMs += 10) {
+    expect(hold.heldTokens + unwatched).toBeGreaterThanOrEqual(tokensWithin(output, elapsedMs + goOnMs));
+    await wait(10);
+  }
 });
 
 test('output that arrives faster than the pace is held at once, and ends the stream if that is denied', async () => {

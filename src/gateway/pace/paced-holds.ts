@@ -3,11 +3,13 @@
  * ledger. The lead grows by the time that steps are late, because a provider goes on while this process does not.
  */
 import { type PacedOutput, tokensWithin } from '../../kernel/pace.ts';
-import { PacedHold, type PacedHoldOptions } from './paced-hold.ts';
+import { endBelow, PacedHold, type PacedHoldOptions } from './paced-hold.ts';
 
 export interface PacedHoldsOptions {
   /** Time by which holds are ahead of their calls. */
   readonly leadMs: number;
+  /** Time for which a provider may go on with a call after this process was killed. */
+  readonly goOnMs: number;
   /** Returns the monotonic time. */
   nowMs(): number;
 }
@@ -39,6 +41,12 @@ export class PacedHolds {
   /** Returns the output to hold before a call is sent. */
   firstTokens(output: PacedOutput): number {
     return tokensWithin(output, this.leadMs);
+  }
+
+  /** Returns the most that a provider generates beyond the hold of a call after this process was killed, at any time of the call. */
+  unwatchedTokens(output: PacedOutput): number {
+    const { leadMs, goOnMs } = this.#options;
+    return Math.max(0, tokensWithin(output, goOnMs) - tokensWithin(output, leadMs * endBelow));
   }
 
   add(call: Omit<PacedHoldOptions, 'nowMs' | 'leadMs'>): PacedHold {

@@ -3,7 +3,7 @@ import type { ApplicableCounters, HoldSurface } from '../../kernel/admission.ts'
 import type { Denial } from '../../kernel/denial.ts';
 import type { Fit } from '../../kernel/fit.ts';
 import type { Amounts, Scope } from '../../kernel/limits.ts';
-import type { HeldService, Hold } from './hold.ts';
+import type { HeldService, Hold, UnwatchedCost } from './hold.ts';
 import type { Replay, RequestKey } from './hold-keys.ts';
 
 export interface HoldRequest {
@@ -29,6 +29,7 @@ export interface HeldCall {
   readonly holdId: string;
   /** Depth of the run in its chain. */
   readonly depth: number;
+  readonly goesOn?: UnwatchedCost | undefined;
 }
 
 export interface Held {

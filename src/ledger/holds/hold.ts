@@ -25,6 +25,8 @@ export interface Hold extends Reservation {
   readonly service?: HeldService;
   /** Set if the amount is posted when the hold expires unsettled, regardless of the org's setting. */
   readonly postIfUnsettled?: true;
+  /** Left out if the amount covers the whole call. */
+  readonly goesOn?: UnwatchedCost;
   /** Depth of the run in its chain. Left out for the first run of a chain, and if the depth is not known. */
   readonly depth?: number;
   /** Ids of the last requests that increased the hold, oldest first; see `increase-hold.ts`. */
@@ -39,11 +41,39 @@ export interface HeldService {
 }
 
 /**
+ * The cost of a call beyond its hold if this service stops during the call: the provider goes on until it notices. It is posted when
+ * the hold expires unsettled. Amounts are strings, as they are stored.
+ */
+export interface UnwatchedCost {
+  readonly usd: string;
+  /** The maximum cost of the whole call. */
+  readonly maxUsd: string;
+}
+
+/** Returns the amount to post for a hold that expired unsettled. */
+export function unsettledUsd({ amounts, goesOn }: Pick<Hold, 'amounts' | 'goesOn'>): bigint {
+  if (goesOn === undefined) {
+    return amounts.usd;
+  }
+  const usd = amounts.usd + BigInt(goesOn.usd);
+  const max = BigInt(goesOn.maxUsd);
+  return amounts.usd > max ? amounts.usd : usd > max ? max : usd;
+}
+
+/**
  * Returns the additional fields of the hold of a call that this service makes. The run of the call is created at the settlement.
  * Its id has the number of the hold, so that the run can be named while the call lasts.
  */
-export function fieldsOfCall({ depth }: { readonly depth: number }): Pick<Hold, 'postIfUnsettled' | 'depth'> {
-  return depth > 1 ? { postIfUnsettled: true, depth } : { postIfUnsettled: true };
+export function fieldsOfCall({
+  depth,
+  goesOn,
+}: {
+  readonly depth: number;
+  readonly goesOn?: UnwatchedCost | undefined;
+}): Pick<Hold, 'postIfUnsettled' | 'depth' | 'goesOn'> {
+  const fields =
+    depth > 1 ? ({ postIfUnsettled: true, depth } as const) : ({ postIfUnsettled: true } as const);
+  return goesOn === undefined ? fields : { ...fields, goesOn };
 }
 
 /** Returns the id of the run that a hold is for; null if it is not known yet. */
@@ -117,6 +147,7 @@ export function storedEnd(hold: Hold): object {
     degraded: hold.degraded,
     service: hold.service,
     postIfUnsettled: hold.postIfUnsettled,
+    goesOn: hold.goesOn,
     depth: hold.depth,
     increases: hold.increases,
   };
@@ -195,6 +226,7 @@ function holdText(hold: Hold, scope: string | number, shares: string | number): 
     `${hold.service === undefined ? '' : `,"service":${JSON.stringify(hold.service)}`}` +
     `${hold.degraded === true ? ',"degraded":true' : ''}` +
     `${hold.postIfUnsettled === true ? ',"postIfUnsettled":true' : ''}` +
+    `${hold.goesOn === undefined ? '' : `,"goesOn":${JSON.stringify(hold.goesOn)}`}` +
     `${hold.depth === undefined ? '' : `,"depth":${hold.depth}`}` +
     `${hold.increases === undefined ? '' : `,"increases":${JSON.stringify(hold.increases)}`}}`
   );

@@ -223,12 +223,17 @@ export class PostingDecider<Run> {
     return this.#endHold(orgState, { ...posting, scope }, open, marks);
   }
 
-  /** Posts the held amount of a hold that expired without a settlement. */
+  /** Posts a hold that expired without a settlement: its amount, and what its call may have cost beyond it. */
   #expire(orgState: OrgLedgerState, posting: Posting<Run>, index: number): DecidedPosting<Run> {
     const open = orgState.holds.get(posting.decisionId ?? '');
     return open === undefined || open.ending
       ? { kind: 'unknown_decision', index }
-      : this.#endHold(orgState, posting, open, ['unsettled']);
+      : this.#endHold(
+          orgState,
+          posting,
+          open,
+          posting.amounts.usd > open.hold.amounts.usd ? ['unsettled', 'over_hold'] : ['unsettled'],
+        );
   }
 
   /** Charges a posting with the reservation of its hold, and ends the hold. */

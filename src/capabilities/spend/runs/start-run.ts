@@ -2,7 +2,7 @@
 import type { Fit } from '../../../kernel/fit.ts';
 import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import { outputFit } from '../../../kernel/output-fit.ts';
-import { type Hold, holdIdOfCall } from '../../../ledger/holds/hold.ts';
+import { type Hold, holdIdOfCall, type UnwatchedCost } from '../../../ledger/holds/hold.ts';
 import type { RequestKey } from '../../../ledger/holds/hold-keys.ts';
 import type { HoldRequest, HoldResult } from '../../../ledger/holds/hold-request.ts';
 import { smallestRemaining } from '../../../ledger/holds/take-hold.ts';
@@ -32,6 +32,8 @@ export interface StartOptions {
   readonly content?: string | undefined;
   /** The idempotency key of the call, which is stored with the hold. */
   readonly key?: RequestKey | undefined;
+  /** What the call may cost beyond its hold if this service stops during the call. */
+  readonly goesOn?: UnwatchedCost | undefined;
   /** Called before a limit denies the call. Returns a promise if other calls are being settled, after which this one may fit. */
   beforeDenial?(): Promise<void> | undefined;
   /** Called if the call is not admitted although its hold was taken, or may have been because the database became unavailable. */
@@ -81,6 +83,7 @@ export class KeyInUse extends Error {
 
 interface RunStartContext extends PostingContext {
   readonly key: StartOptions['key'];
+  readonly goesOn: StartOptions['goesOn'];
   readonly beforeDenial: StartOptions['beforeDenial'];
   readonly onUncertain: StartOptions['onUncertain'];
   /** Set by the last step. */
@@ -106,6 +109,7 @@ export async function startRun(
     pricedName,
     content,
     key,
+    goesOn,
     beforeDenial,
     onUncertain,
   } = options;
@@ -120,6 +124,7 @@ export async function startRun(
   });
   const context: RunStartContext = {
     key,
+    goesOn,
     beforeDenial,
     onUncertain,
     started: undefined,
@@ -216,7 +221,7 @@ async function reportUncertain<Result>(
   }
 }
 
-function holdRequestOf({ orgId, key }: RunStartContext, posting: Posting) {
+function holdRequestOf({ orgId, key, goesOn }: RunStartContext, posting: Posting) {
   const { scope, amounts, fit, service, holdSeconds, priceVersion, runId, depth } = posting;
   return {
     orgId,
@@ -228,7 +233,7 @@ function holdRequestOf({ orgId, key }: RunStartContext, posting: Posting) {
     ...(fit !== undefined && { fit }),
     ...(service !== undefined && { service }),
     ...(key !== undefined && { key: { ...key, responseOf: () => keyedCallText(runId) } }),
-    call: { holdId: holdIdOfCall(runId), depth },
+    call: { holdId: holdIdOfCall(runId), depth, goesOn },
   } satisfies HoldRequest;
 }
 

@@ -1,5 +1,5 @@
 /** Runs of holds that expired without a settlement and were posted at the held amount (`on_unsettled` of the org). */
-import { type Hold, runIdOf } from '../../../ledger/holds/hold.ts';
+import { type Hold, runIdOf, unsettledUsd } from '../../../ledger/holds/hold.ts';
 import type { Posting, RunUsage } from '../../../ledger/posting.ts';
 import type { UnsettledRun } from '../../../ledger/postings/existing-records.ts';
 import type { UnsettledRuns } from '../../../ledger/postings/unsettled-runs.ts';
@@ -78,7 +78,7 @@ function draftExpiry(
     entryId,
     running === undefined ? { ...place, scope: hold.scope } : place,
     // The run's tokens replace the held ones, which are an estimate and must not count as usage.
-    { ...hold.amounts, tokens: tokensOf(run) },
+    { ...hold.amounts, usd: unsettledUsd(hold), tokens: tokensOf(run) },
     usageOf(run),
     run,
   );
