@@ -8,6 +8,7 @@ import {
   invalidField,
 } from '../contract/api-error.ts';
 import type { Denial } from '../kernel/denial.ts';
+import { denialMessage } from '../kernel/denial-message.ts';
 import { erasedResponseError } from '../platform/http/pipeline/idempotency.ts';
 import type { Replay } from './holds/hold-keys.ts';
 import type { PostingRejection } from './posting.ts';
@@ -25,16 +26,18 @@ function errorOf(denial: Denial, surface: 'edge' | 'run'): ApiError {
     }
     case 'rate_limited':
       return apiErrorWithDetails(denial.code, denial.details, inFlightMessage(denial));
-    case 'chain_budget_exceeded':
-      return apiErrorWithStatus(denial.code, denial.details.reason === 'depth' ? 429 : 402, denial.details);
+    case 'chain_budget_exceeded': {
+      const status = denial.details.reason === 'depth' ? 429 : 402;
+      return apiErrorWithStatus(denial.code, status, denial.details, denialMessage(denial));
+    }
     case 'spend_cap_exceeded':
-      return apiErrorWithDetails(denial.code, denial.details);
+      return apiErrorWithDetails(denial.code, denial.details, denialMessage(denial));
     case 'budget_exceeded':
-      return apiErrorWithDetails(denial.code, denial.details);
+      return apiErrorWithDetails(denial.code, denial.details, denialMessage(denial));
     case 'plan_limit_exceeded':
-      return apiErrorWithDetails(denial.code, denial.details);
+      return apiErrorWithDetails(denial.code, denial.details, denialMessage(denial));
     case 'credits_exhausted':
-      return apiErrorWithDetails(denial.code, denial.details);
+      return apiErrorWithDetails(denial.code, denial.details, denialMessage(denial));
   }
 }
 

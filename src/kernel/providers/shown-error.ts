@@ -34,11 +34,14 @@ export function retryHeaders({ status, code, details }: ShownError): Record<stri
   return status === 502 || status === 504 ? {} : { 'x-should-retry': 'false' };
 }
 
+/** The period of a limit that never resets ends in 2200, in the time zone of its org. */
+const endless = Date.UTC(2199, 0, 1);
+
 /** Returns the time at which the limit that denied the call resets; undefined if the limit never resets. */
 export function resetTimeOf({ details }: ShownError): string | undefined {
   const times = details as { resets_at?: unknown; period_end?: unknown; window_end?: unknown };
   const time = times.resets_at ?? times.period_end ?? times.window_end;
-  return typeof time === 'string' ? time : undefined;
+  return typeof time === 'string' && Date.parse(time) < endless ? time : undefined;
 }
 
 /** The message of an error, with the time at which its limit resets, and its explanation. */
