@@ -159,6 +159,24 @@ test('a call that is not streamed gets the maximum that all limits allow, unless
   expect(await lastRun()).toMatchObject({ output_tokens: 300, marks: [] });
 });
 
+test('a key has a hold of its own, from the next call on', async () => {
+  gateway.settings = { ...gateway.settings, hold: 'worst_case' };
+  const held = async () => {
+    const response = await call();
+    await response.text();
+    return Number(response.headers.get('x-svc-held-usd'));
+  };
+  expect(await held()).toBeGreaterThan(1.2);
+  const path = `/v1/orgs/${gateway.org.id}/keys`;
+  const { json } = await gateway.world.request('GET', path, { key: gateway.org.ownerKey });
+  const key = json.data.find(({ scopes }: { scopes: string[] }) => scopes.join() === 'gateway:call');
+  await gateway.world.request('PATCH', `${path}/${key.id}`, {
+    key: gateway.org.ownerKey,
+    body: { hold: 'paced' },
+  });
+  expect(await held()).toBeLessThan(0.1);
+});
+
 test('twenty calls of 128,000 tokens fit into a budget that the worst case of one exceeds, and never exceed it', async () => {
   hiddenTokens = 100;
   await gateway.capAbove(1.2);

@@ -108,7 +108,8 @@ export async function planCall(
   const { orgId, operation, call, now } = request;
   // Almost always cached. It is only awaited if it is a promise, so that planning usually stays in one turn.
   const foundSettings = deps.settings.find(orgId);
-  const settings = foundSettings instanceof Promise ? await foundSettings : foundSettings;
+  const ofOrg = foundSettings instanceof Promise ? await foundSettings : foundSettings;
+  const settings = settingsOf(request.caller, ofOrg);
   const foundPrice = deps.prices.find(orgId, model, now.getTime());
   const listed = foundPrice instanceof Promise ? await foundPrice : foundPrice;
   const listedProvider = listed?.provider ?? null;
@@ -307,6 +308,11 @@ function withinMaxCost({ maxCostNanos }: PlanRequest, check: CostCheck): number 
     maxCostExceeded,
     heldUnseen === undefined ? aboveMaxCost : `${aboveMaxCost} ${explanationOf(heldUnseen, check.rounds)}`,
   );
+}
+
+/** Returns the settings for a caller, whose key may set its own `hold`. */
+function settingsOf({ hold }: Caller, ofOrg: GatewaySettings): GatewaySettings {
+  return hold == null || hold === ofOrg.hold ? ofOrg : { ...ofOrg, hold };
 }
 
 /** Returns the service tier that a call requests. */

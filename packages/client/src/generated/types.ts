@@ -629,6 +629,7 @@ export interface ChangeKey {
   readonly name?: string;
   readonly attribution?: ChangeKey_attribution;
   readonly attribution_locked?: readonly AttributionField[];
+  readonly hold?: 'worst_case' | 'expected' | 'paced' | null;
 }
 
 export interface ChangeKey_attribution {
@@ -880,6 +881,7 @@ export interface Configuration_keys {
   readonly expires_at?: string;
   readonly attribution?: ChangeKey_attribution;
   readonly attribution_locked?: readonly AttributionField[];
+  readonly hold?: 'worst_case' | 'expected' | 'paced' | null;
 }
 
 export interface Configuration_members {
@@ -2011,6 +2013,7 @@ export interface Key {
   readonly last_used_at: string | null;
   readonly attribution: Key_attribution;
   readonly attribution_locked: readonly AttributionField[];
+  readonly hold?: 'worst_case' | 'expected' | 'paced';
 }
 
 export interface KeyCreatedEvent {
@@ -2113,6 +2116,7 @@ export interface KeyWithSecret {
   readonly last_used_at: string | null;
   readonly attribution: Key_attribution;
   readonly attribution_locked: readonly AttributionField[];
+  readonly hold?: 'worst_case' | 'expected' | 'paced';
   readonly secret: string;
 }
 
@@ -2456,6 +2460,7 @@ export interface MintKey {
   readonly expires_at?: string;
   readonly attribution?: ChangeKey_attribution;
   readonly attribution_locked?: readonly AttributionField[];
+  readonly hold?: 'worst_case' | 'expected' | 'paced' | null;
 }
 
 export interface MintOperatorKey {

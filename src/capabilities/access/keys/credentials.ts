@@ -137,6 +137,7 @@ function toCredential(row: CredentialRow, region: string | undefined): Credentia
     endsAt: row.ends_at,
     org: row.org_id === null ? null : credentialOrg(row.org_id, row, region),
     attribution: attributionOf(row.attribution, row.attribution_locked),
+    hold: row.hold,
   };
 }
 

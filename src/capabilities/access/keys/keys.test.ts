@@ -154,6 +154,20 @@ describe('revoking', () => {
   });
 });
 
+test('how much calls of a key hold is set, kept by a rotation, and cleared', async () => {
+  const draft = { name: 'agents', role: 'member', scopes: ['gateway:call'] };
+  expect((await keys('POST', '', org.ownerKey, { ...draft, hold: 'any' })).status).toBe(422);
+  const { json: minted } = await keys('POST', '', org.ownerKey, { ...draft, hold: 'expected' });
+  expect(minted.hold).toBe('expected');
+  expect((await keys('PATCH', `/${minted.id}`, org.ownerKey, { hold: 'paced' })).json.hold).toBe('paced');
+  expect((await keys('PATCH', `/${minted.id}`, org.ownerKey, { name: 'agent' })).json.hold).toBe('paced');
+  const { json: rotated } = await keys('POST', `/${minted.id}/rotate`, org.ownerKey);
+  expect(rotated.hold).toBe('paced');
+  expect((await keys('PATCH', `/${rotated.id}`, org.ownerKey, { hold: null })).json).not.toHaveProperty(
+    'hold',
+  );
+});
+
 test('a revocation takes effect in a process whose clock is behind', async () => {
   const key = await world.mintKey(org, 'viewer', ['org:read']);
   await keys('DELETE', `/${key.id}`, org.ownerKey);

@@ -1,6 +1,7 @@
 /** Life cycle of a key: created, changed, rotated, revoked. A caller can give a key at most its own role and scopes. */
 import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import type { Attribution } from '../../../contract/attribution.ts';
+import type { HoldMode } from '../../../contract/hold-modes.ts';
 import type { Role } from '../../../contract/scopes.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { type Caller, outranks } from '../../../platform/http/routes/access.ts';
@@ -32,6 +33,8 @@ export interface KeyDraft {
   readonly rotatedFrom?: string;
   /** Default: none. */
   readonly attribution?: Attribution;
+  /** Default: the setting of the org. */
+  readonly hold?: HoldMode | null;
   /** The key or member that creates the key; undefined if a command or a start of the service does. */
   readonly createdBy?: string;
 }
@@ -68,6 +71,7 @@ export function viewKey(key: KeyRow, now: Date): KeyView {
     last_used_at: key.last_used_at?.toISOString() ?? null,
     attribution: key.attribution,
     attribution_locked: [...key.attribution_locked],
+    ...(key.hold !== null && { hold: key.hold }),
   };
 }
 
@@ -102,6 +106,7 @@ export async function mintKey(
     last_used_at: null,
     attribution: values,
     attribution_locked: locked,
+    hold: draft.hold ?? null,
     created_by: draft.createdBy ?? null,
   };
   await insertKey(tx, key);
@@ -140,6 +145,7 @@ export async function rotateKey(
     expiresAt: request.expires_at === undefined ? expiresAt : new Date(request.expires_at),
     rotatedFrom: before.id,
     attribution: attributionIn(before),
+    hold: before.hold,
     createdBy: caller.keyId,
   });
   const overlapMs = (request.overlap_seconds ?? 0) * 1_000;
@@ -187,6 +193,7 @@ export async function patchKey(
     name: patch.name ?? before.name,
     attribution: values,
     attribution_locked: locked,
+    hold: patch.hold === undefined ? before.hold : patch.hold,
   };
   await updateKey(tx, after);
   await keyChanged.notify(tx, before.digest);

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { attributionFields } from '../../../contract/attribution.ts';
+import { type HoldMode, holdModes } from '../../../contract/hold-modes.ts';
 import { attributionLabels, forEachName } from '../../../contract/run-dimensions.ts';
 import { type KeyScope, orgRoles, scopes } from '../../../contract/scopes.ts';
 import { label, tags } from '../../../ledger/scope.ts';
@@ -61,6 +62,14 @@ const lockedFields = Type.Array(choice(attributionFields), {
     'value. `tags` fixes the tags of the key; requests can add others.',
 });
 
+const holdMeaning = 'Replaces `hold` of the gateway settings.';
+const hold = choice(holdModes, holdMeaning);
+const statedHold = Type.Unsafe<HoldMode | null>({
+  type: ['string', 'null'],
+  enum: [...holdModes, null],
+  description: `${holdMeaning} Null: does not.`,
+});
+
 const attributionInput = {
   attribution: Type.Optional(statedAttribution),
   attribution_locked: Type.Optional(lockedFields),
@@ -100,6 +109,7 @@ export const KeyView = closed({
   attribution_locked: Type.Array(choice(attributionFields), {
     description: 'The fields of `attribution` that are fixed.',
   }),
+  hold: Type.Optional(hold),
 });
 export type KeyView = Static<typeof KeyView>;
 
@@ -117,11 +127,17 @@ export const MintKey = closed({
   scopes: scopeList,
   ...validity,
   ...attributionInput,
+  hold: Type.Optional(statedHold),
 });
 export const MintOperatorKey = closed({ name, ...validity });
 
 /** Schema of a change. `attribution` is replaced as a whole. */
-export const PatchKey = partial({ name, attribution: statedAttribution, attribution_locked: lockedFields });
+export const PatchKey = partial({
+  name,
+  attribution: statedAttribution,
+  attribution_locked: lockedFields,
+  hold: statedHold,
+});
 export type PatchKey = Static<typeof PatchKey>;
 
 export const RotateKey = closed({

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
+import { holdModes } from '../../../contract/hold-modes.ts';
 import { choice, closed, nullable, partial, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
 
 export const unseenInputModes = ['hold', 'refuse'] as const;
 export const unknownTokenizerModes = ['estimate', 'bytes'] as const;
-export const holdModes = ['worst_case', 'expected', 'paced'] as const;
 export const onLimitModes = ['refuse', 'fit', 'fallback'] as const;
 export const onAbortModes = ['drain', 'close'] as const;
 

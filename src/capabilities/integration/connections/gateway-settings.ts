@@ -1,6 +1,7 @@
 /** The settings of the gateway for the calls of an org: defaults, storage, cache. */
 
 import { invalidField } from '../../../contract/api-error.ts';
+import type { HoldMode } from '../../../contract/hold-modes.ts';
 import { formatUsd, parseUsd } from '../../../kernel/money.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import { changeChannel } from '../../../platform/db/change-channel.ts';
@@ -9,7 +10,6 @@ import { tableOf } from '../../../platform/db/table.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import type {
   GatewayView,
-  holdModes,
   onAbortModes,
   onLimitModes,
   PutGateway,
@@ -32,7 +32,7 @@ export interface GatewaySettings {
   readonly maxToolCalls: number;
   /** The cost of a call of a tool without a price; null: such a request is refused. */
   readonly unpricedToolCallNanos: bigint | null;
-  readonly hold: (typeof holdModes)[number];
+  readonly hold: HoldMode;
   readonly onLimit: (typeof onLimitModes)[number];
   readonly onAbort: (typeof onAbortModes)[number];
   /** True if the end user in the body (`user`, `safety_identifier`, `metadata.user_id`) names the customer. */

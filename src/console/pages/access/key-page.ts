@@ -23,6 +23,19 @@ const keyPath = '/console/keys/{key_id}';
 
 const name: Field = { name: 'name', label: 'Name', kind: 'text', required: true };
 
+const holdField = {
+  name: 'hold',
+  label: 'Hold of gateway calls',
+  kind: 'select',
+  options: [
+    { value: '', label: 'As set for the organization' },
+    { value: 'worst_case', label: 'Highest possible cost' },
+    { value: 'expected', label: 'Expected cost, increased while it streams' },
+    { value: 'paced', label: 'Cost by its duration, increased while it runs' },
+  ],
+  whenEmpty: 'null',
+} as const;
+
 export const keyPageScreens: readonly Screen[] = [
   { path: keyPath, audience: 'org', handler: page },
   ...formScreens<'keys.change'>({
@@ -31,10 +44,10 @@ export const keyPageScreens: readonly Screen[] = [
     intro: 'Changes apply to the next request with the key. Role and scopes cannot be changed.',
     submit: 'Save',
     back: keyPath,
-    fields: () => [name, ...attributionFormFields],
+    fields: () => [name, ...attributionFormFields, holdField],
     async load(visit) {
       const key = await keyOf(visit);
-      return { name: key.name, ...attributionFormValues(key) };
+      return { name: key.name, ...attributionFormValues(key), hold: key.hold ?? '' };
     },
     check: withInvalidTags,
     body: attributionBody,

@@ -2,6 +2,7 @@
 
 import { ApiError, apiError, apiErrorWithDetails } from '../../../contract/api-error.ts';
 import type { Attribution } from '../../../contract/attribution.ts';
+import type { HoldMode } from '../../../contract/hold-modes.ts';
 import { type KeyScope, type OrgRole, orgRoles, type Role } from '../../../contract/scopes.ts';
 import { type AddressList, isListed } from '../message/address.ts';
 
@@ -35,6 +36,8 @@ export interface Credential {
   readonly org: CredentialOrg | null;
   /** Attribution of the key; undefined if it has none. */
   readonly attribution?: Attribution | undefined;
+  /** How much calls of the key through the gateway hold; null: the setting of the org. */
+  readonly hold?: HoldMode | null;
   /** Set for a console session; undefined for a key. */
   readonly session?: CallerSession | undefined;
   /** Set if an operator acts for the org under a support grant. */
@@ -116,6 +119,7 @@ export interface Caller {
   /** The caller's org; `platform` for an operator. */
   readonly tenantId: string;
   readonly attribution?: Attribution | undefined;
+  readonly hold?: HoldMode | null | undefined;
   readonly session?: CallerSession | undefined;
   readonly support?: SupportIdentity | undefined;
 }
@@ -291,6 +295,7 @@ export function admitCaller(request: AccessRequest): Caller {
     scopes: credential.scopes,
     tenantId: org?.id ?? platformTenant,
     attribution: credential.attribution,
+    hold: credential.hold,
     session: credential.session,
     support: credential.support,
   };
