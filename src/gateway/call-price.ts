@@ -7,6 +7,8 @@ import { isOrgPrice, type PriceInForce } from '../capabilities/spend/models/inde
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
 import type { CalledAt } from '../kernel/model-hosts.ts';
 import { worstCaseCost } from '../kernel/prices.ts';
+import type { OfferedTool } from '../kernel/providers/offered-tools.ts';
+import { costOfTools } from './call-tools.ts';
 import type { Deployments } from './learned/deployments.ts';
 
 export interface CallPrice {
@@ -33,8 +35,13 @@ export interface PricedModel {
   readonly nowMs: number;
   /** The provider in the price list, for connections whose provider is unknown. */
   readonly listedProvider: string | null;
-  /** About as many tokens as the call may have, to compare prices. */
-  readonly size: { readonly inputTokens: number; readonly outputTokens: number };
+  /** About as many tokens and tool calls as the call may have, to compare prices. */
+  readonly size: {
+    readonly inputTokens: number;
+    readonly outputTokens: number;
+    readonly tools: readonly OfferedTool[];
+    readonly toolCalls: number;
+  };
 }
 
 /** Returns the price; undefined if the model has none at any connection. Returns a promise only if something must be loaded. */
@@ -67,7 +74,8 @@ function chosen(prices: readonly (CallPrice | undefined)[], priced: PricedModel)
 /** Returns the price with the highest cost of a call of about this size. */
 function mostExpensive(prices: readonly CallPrice[], { size }: PricedModel): CallPrice {
   const costOf = ({ price }: CallPrice) =>
-    worstCaseCost(price.rates, BigInt(size.inputTokens), BigInt(size.outputTokens));
+    worstCaseCost(price.rates, BigInt(size.inputTokens), BigInt(size.outputTokens)) +
+    costOfTools(size.tools, size.toolCalls, price);
   return prices.reduce((most, one) => (costOf(one) > costOf(most) ? one : most));
 }
 

@@ -226,6 +226,12 @@ function priceOfTool(
   return { tool, calls, nanos: callNanos, unit: undefined, isOfModel: false };
 }
 
+/** Returns the cost of `calls` calls of each tool that has a price per call. */
+export function costOfTools(offered: readonly OfferedTool[], calls: number, price: Tariff): bigint {
+  const nanosOf = (tool: OfferedTool) => price.unitNanos.get(pricedUnit(tool, price) ?? '') ?? 0n;
+  return offered.reduce((sum, tool) => sum + nanosOf(tool), 0n) * BigInt(calls);
+}
+
 /** Returns the unit that prices the calls of a tool; undefined if none has a price. */
 function pricedUnit({ pricedBy, isAnyUnit }: OfferedTool, { unitNanos }: Tariff): string | undefined {
   const priced = pricedBy.filter((unit) => unitNanos.has(unit));

@@ -116,6 +116,7 @@ export async function planCall(
   const resolved = listed?.model ?? model;
   const foundCandidates = candidatesFor(deps, orgId, operation, model, resolved);
   const serving = foundCandidates instanceof Promise ? await foundCandidates : foundCandidates;
+  const offered = toolsOf(call);
   const priced = {
     orgId,
     model,
@@ -124,6 +125,8 @@ export async function planCall(
     size: {
       inputTokens: Math.ceil(call.bytes.length / bytesPerToken),
       outputTokens: (call.maxOutputTokens ?? settings.defaultMaxOutputTokens) * call.choices,
+      tools: offered,
+      toolCalls: settings.maxToolCalls,
     },
   };
   const foundCallPrice = findCallPrice(deps, serving, priced);
@@ -135,7 +138,6 @@ export async function planCall(
   const foundCapabilities = deps.capabilities.all();
   const capabilities = foundCapabilities instanceof Promise ? await foundCapabilities : foundCapabilities;
   const known = capabilities.get(price.model ?? resolved) ?? capabilities.get(resolved);
-  const offered = toolsOf(call);
   const { input, passTokens, heldUnseen, predictedTokens } = planInput({
     orgId,
     caller: request.caller,

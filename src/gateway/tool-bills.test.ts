@@ -24,9 +24,11 @@ beforeAll(async () => {
     ['gpt-sizes', { units: { ...units, 'code_interpreter:4g': '0.12' } }],
     ['claude-tools', { units }],
     ['sonar-pro', { units }],
+    ['gpt-placed', { units: { web_search: '0.01' }, follows_updates: true }],
+    ['azure/gpt-placed', { units: { web_search: '0.014' }, follows_updates: true }],
     ['gpt-image-1', { input_usd_per_million: '5', output_usd_per_million: '40' }],
   ] as const) {
-    const { status } = await gateway.world.request('PUT', `/v1/admin/models/${model}`, {
+    const { status } = await gateway.world.request('PUT', `/v1/admin/models/${encodeURIComponent(model)}`, {
       key: gateway.world.operatorKey,
       body: { provider: 'test', ...price, ...more },
     });
@@ -223,6 +225,20 @@ describe('searches', () => {
       expected,
       9,
     );
+  });
+
+  test('are held at the highest price of the places that may serve them', async () => {
+    gateway.connections = ['openai', 'azure_openai'].map((provider) =>
+      connectionTo(gateway.provider.url, 'openai', {
+        id: `con_${provider}`,
+        calledAt: { provider, region: null },
+      }),
+    );
+    answerWith({ id: 'resp_1', output: [{ type: 'web_search_call' }], usage });
+    const body = { model: 'gpt-placed', tools: [{ type: 'web_search' }] };
+    const response = await call('responses', body);
+    expect(Number(response.headers.get('x-svc-held-usd'))).toBeGreaterThan(4 * 0.014);
+    expect(await toolUsd('responses', body)).toBeCloseTo(0.01, 9);
   });
 
   test('reported beside the usage are charged also if none is shown', async () => {
