@@ -40,6 +40,8 @@ const longMs = 10_000;
 const burstFactor = 3;
 const sustainedFactor = 1.25;
 const burstSeconds = 2;
+/** No pace is slower, however slow the calls were: most of their time may have been spent on waiting or on long inputs. */
+const slowest: Pace = { burstTokensPerSecond: 300, burstTokens: 600, sustainedTokensPerSecond: 150 };
 
 export function createPaceHistory(learned: LearnedCounts): PaceHistory {
   return {
@@ -69,10 +71,10 @@ export function createPaceHistory(learned: LearnedCounts): PaceHistory {
         burstTokens: burst * burstSeconds,
         sustainedTokensPerSecond:
           long !== undefined && long.samples >= longSamplesMin
-            ? Math.ceil(sustainedFactor * long.perSecond)
+            ? Math.ceil(Math.max(sustainedFactor * long.perSecond, all.perSecond))
             : burst,
       };
-      return all.samples >= samplesMin ? measured : fastestPace(documented, [measured]);
+      return fastestPace(all.samples >= samplesMin ? slowest : documented, [measured]);
     },
   };
 }
