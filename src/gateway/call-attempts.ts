@@ -74,6 +74,10 @@ export class CallAttempts implements AttemptObserver {
     this.#paced?.begin();
   }
 
+  fail(): void {
+    this.#paced?.fail();
+  }
+
   mayBeCharged({ connection, response, bytes }: FailedAttempt): boolean {
     const answer = parsed(bytes.toString('utf8'));
     return this.#usageIn(answer) !== undefined || kindOf(connection).mayChargeFailure(response, answer);

@@ -35,6 +35,8 @@ export interface ForwardedCall {
 export interface AttemptObserver {
   /** Called before each attempt. */
   begin(connection: Connection): void;
+  /** Called when an attempt has failed. */
+  fail(): void;
   /** Returns true if the provider may charge for an error response. */
   mayBeCharged(failure: FailedAttempt): boolean;
   /** Called with each response that is not sent to the client, because it may report usage. */
@@ -128,6 +130,7 @@ export async function attemptCall(
     if (last.kind === 'response' && !isRetryable(last.response.status)) {
       return last;
     }
+    call.observer?.fail();
   }
   return last;
 }

@@ -32,6 +32,11 @@ export class PacedHold {
   #heldForNext: number | undefined;
   /** Time at which the attempt was sent; undefined before the first one. */
   #sentMs: number | undefined;
+  /** Time at which the attempt failed. Nothing is generated until the next one is sent. */
+  #failedMs: number | undefined;
+  /** Output that was received before the pace allows it. */
+  #receivedEarly = 0;
+  #increasingSinceMs = 0;
   #increasing: Promise<boolean> | undefined;
   #isOver = false;
   #isOutputEnded: () => boolean = () => false;
@@ -50,6 +55,13 @@ export class PacedHold {
     this.#held = this.#heldForNext ?? this.#held;
     this.#heldForNext = undefined;
     this.#sentMs = this.#options.nowMs();
+    this.#failedMs = undefined;
+    this.#receivedEarly = 0;
+  }
+
+  /** Ends the time of a failed attempt, until another one begins. */
+  fail(): void {
+    this.#failedMs ??= this.#options.nowMs();
   }
 
   /** Notes that the hold was increased for another attempt in addition to the last one. */
@@ -72,9 +84,17 @@ export class PacedHold {
 
   /** Increases the hold if it is not far enough ahead of the time. Called at each step of the clock. */
   step(): void {
+    if (this.#isDone || this.#failedMs !== undefined) {
+      return;
+    }
     const leadMs = this.#options.leadMs();
-    if (!this.#isDone && this.#increasing === undefined && !this.#covers(leadMs * increaseBelow)) {
-      void this.#increaseBy(this.#increaseAhead(leadMs));
+    if (this.#increasing === undefined) {
+      if (!this.#covers(leadMs * increaseBelow)) {
+        void this.#increaseBy(this.#increaseAhead(leadMs));
+      }
+    } else if (this.#options.nowMs() - this.#increasingSinceMs > leadMs && !this.#covers(0)) {
+      // The ledger does not respond, and the provider does not wait for it.
+      this.#endDenied();
     }
   }
 
@@ -94,7 +114,11 @@ export class PacedHold {
   /** Returns the output that can exist this long after now. */
   #within(aheadMs: number): number {
     const { output, nowMs } = this.#options;
-    return this.#sentMs === undefined ? 0 : tokensWithin(output, nowMs() - this.#sentMs + aheadMs);
+    if (this.#sentMs === undefined) {
+      return 0;
+    }
+    const elapsedMs = (this.#failedMs ?? nowMs()) - this.#sentMs;
+    return Math.min(output.maxOutputTokens, this.#receivedEarly + tokensWithin(output, elapsedMs + aheadMs));
   }
 
   #covers(aheadMs: number): boolean {
@@ -111,10 +135,14 @@ export class PacedHold {
     }
     const isIncreased = await this.#increaseTo(this.#within(leadMs * increaseBelow));
     if (!isIncreased && !this.#isDone) {
-      this.#isOver = true;
-      this.#options.onDenied();
+      this.#endDenied();
     }
     return isIncreased;
+  }
+
+  #endDenied(): void {
+    this.#isOver = true;
+    this.#options.onDenied();
   }
 
   async #coverReceived(usage: StreamUsage): Promise<boolean> {
@@ -122,13 +150,20 @@ export class PacedHold {
       await this.#increasing;
     }
     const received = Math.min(this.#options.output.maxOutputTokens, Math.ceil(usage.outputBound));
-    const ahead = this.#within(this.#options.leadMs());
-    return received <= this.#held || this.#increaseBy(this.#increaseTo(Math.max(received, ahead)));
+    this.#receivedEarly += Math.max(0, received - this.#within(0));
+    return received <= this.#held || this.#increaseBy(this.#increaseFrom(received));
+  }
+
+  /** Increases the hold by the lead from received output on, so that it need not be increased for each chunk. */
+  async #increaseFrom(received: number): Promise<boolean> {
+    const ahead = Math.max(received, this.#within(this.#options.leadMs()));
+    return (await this.#increaseTo(ahead)) || this.#increaseTo(received);
   }
 
   /** Keeps an increase in progress, so that there is one at a time. */
   async #increaseBy(increase: Promise<boolean>): Promise<boolean> {
     this.#increasing = increase;
+    this.#increasingSinceMs = this.#options.nowMs();
     try {
       return await increase;
     } finally {

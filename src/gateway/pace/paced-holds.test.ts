@@ -175,6 +175,60 @@ test('output that arrives faster than the pace is held at once, and ends the str
   expect(await cover()).toBe(false);
 });
 
+test('output that is always faster than the pace is held by the lead, not chunk by chunk', async () => {
+  const budget = new Budget(1_000_000);
+  const hold = budget.start(128_000) as PacedHold;
+  const usage = { outputBound: 0 };
+  const { cover } = hold.coverageOf(usage as StreamUsage, () => false);
+  for (let chunks = 0; chunks < 1_000; chunks += 1) {
+    usage.outputBound += 50;
+    expect((await cover()) ?? true).toBe(true);
+  }
+  expect(hold.heldTokens).toBeGreaterThanOrEqual(50_000);
+  expect(budget.increases).toBeLessThanOrEqual(20);
+  // The provider may be as far ahead of what was received as it is usually.
+  expect(hold.generatedTokens).toBeGreaterThanOrEqual(50_000);
+  await wait(1_000);
+  expect(hold.heldTokens).toBeGreaterThanOrEqual(50_500);
+});
+
+test('time between two attempts does not count', async () => {
+  const onDenied = vi.fn();
+  const budget = new Budget(4_000);
+  const hold = budget.start(128_000, onDenied) as PacedHold;
+  await wait(100);
+  hold.fail();
+  await wait(10_000);
+  expect([hold.heldTokens, onDenied.mock.calls.length]).toEqual([3_000, 0]);
+  hold.begin();
+  await wait(10_000);
+  expect(onDenied).toHaveBeenCalledTimes(1);
+});
+
+test('a call ends while the ledger does not answer, once its hold is used up', async () => {
+  const onDenied = vi.fn();
+  const output = { pace, maxOutputTokens: 128_000, answers: 1 };
+  const holds = new PacedHolds({ leadMs, goOnMs, nowMs });
+  let answer: (isIncreased: boolean) => void = () => undefined;
+  const hold = holds.add({
+    output,
+    heldTokens: holds.firstTokens(output),
+    increase: () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      }),
+    onDenied,
+  });
+  hold.begin();
+  await wait(10_000);
+  expect(onDenied).toHaveBeenCalledTimes(1);
+  // Late, because the ledger was locked.
+  answer(true);
+  await wait(1_000);
+  expect(onDenied).toHaveBeenCalledTimes(1);
+  holds.remove(hold);
+});
+
 interface RunningCall {
   readonly hold: PacedHold;
   readonly denial: { readonly isDenied: boolean };
