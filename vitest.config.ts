@@ -139,7 +139,7 @@ const citus = 'test/citus/**/*.test.ts';
 const onPostgres = [
   'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
   'src/platform/rates/{conformance,postgres-rate-limiter}.test.ts',
-  'src/gateway/{choices,failures,idempotent-calls,in-progress,outage,parallel-streams,stopping,stored-responses}.test.ts',
+  'src/gateway/{choices,failures,idempotent-calls,in-progress,outage,paced-calls,parallel-streams,stopping,stored-responses}.test.ts',
   ...gatewayOfOneEngine,
   'test/{contract,e2e}/**/*.test.ts',
 ];

@@ -7,21 +7,12 @@ import { inFlightTokens } from '../kernel/providers/call-end.ts';
 import type { StreamUsage } from '../kernel/providers/stream-usage.ts';
 import type { AdmittedCall } from './admit-call.ts';
 import type { CallPlan } from './plan-call.ts';
+import type { StreamCoverage } from './stream-coverage.ts';
 
 export interface CoveredCall {
   readonly orgId: string;
   readonly plan: CallPlan;
   readonly admitted: AdmittedCall;
-}
-
-export interface StreamCoverage {
-  /**
-   * Called after each chunk. Returns undefined if the output is covered. Otherwise returns a promise that resolves to false if it
-   * cannot be covered.
-   */
-  readonly cover: () => Promise<boolean> | undefined;
-  /** Returns the output that the hold covers now. */
-  heldTokens(): number;
 }
 
 /** Starts to cover a stream. Returns undefined if the hold covers the whole output already. */

@@ -4,7 +4,7 @@
  */
 import { type PacedOutput, tokensWithin } from '../../kernel/pace.ts';
 import type { StreamUsage } from '../../kernel/providers/stream-usage.ts';
-import type { StreamCoverage } from '../hold-coverage.ts';
+import type { StreamCoverage } from '../stream-coverage.ts';
 
 export interface PacedHoldOptions {
   readonly output: PacedOutput;

@@ -62,12 +62,12 @@ const lockedFields = Type.Array(choice(attributionFields), {
     'value. `tags` fixes the tags of the key; requests can add others.',
 });
 
-const holdMeaning = 'Replaces `hold` of the gateway settings.';
+const holdMeaning = 'Overrides the gateway setting.';
 const hold = choice(holdModes, holdMeaning);
 const statedHold = Type.Unsafe<HoldMode | null>({
   type: ['string', 'null'],
   enum: [...holdModes, null],
-  description: `${holdMeaning} Null: does not.`,
+  description: `${holdMeaning} Null: that applies.`,
 });
 
 const attributionInput = {
