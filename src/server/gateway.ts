@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { decideRoute } from '../capabilities/governance/routing/index.ts';
-import { increaseHold } from '../capabilities/insight/ledger/index.ts';
+import { increaseCallHold } from '../capabilities/insight/ledger/index.ts';
 import { countsStore, createDeployments, createGateway, type Gateway } from '../gateway/index.ts';
 import type { CalledAt } from '../kernel/model-hosts.ts';
 import { withLastKnown } from '../platform/cache/last-known.ts';
@@ -61,15 +61,7 @@ export function createAppGateway(deps: AppDependencies, components: Components):
       return rankedModels(text);
     },
     increaseHold: (orgId, holdId, body) =>
-      increaseHold(components.increaseDependencies, {
-        orgId,
-        holdId,
-        body,
-        now: clock.now(),
-        storeResponse: undefined,
-        requestId: null,
-        isGateway: true,
-      }).then(
+      increaseCallHold(components.increaseDependencies, { orgId, holdId, body, now: clock.now() }).then(
         () => true,
         () => false,
       ),

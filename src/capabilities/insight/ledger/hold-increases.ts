@@ -38,8 +38,6 @@ export interface IncreaseCall {
   readonly storeResponse: StoreResponse | undefined;
   /** Null or undefined if the request is not idempotent. */
   readonly requestId: string | null | undefined;
-  /** True for the gateway, which alone may increase the holds of its calls. */
-  readonly isGateway?: boolean;
 }
 
 /**
@@ -47,20 +45,30 @@ export interface IncreaseCall {
  * response still has no second effect.
  */
 export async function increaseHold(deps: IncreaseDependencies, call: IncreaseCall): Promise<HoldView> {
+  return viewAndStore(deps, await increasedHold(deps, call, rejectCallInProgress), call.storeResponse);
+}
+
+/** Increases the hold of a call for the gateway, which alone may do that. Throws if it is not increased. */
+export async function increaseCallHold(
+  deps: IncreaseDependencies,
+  call: Pick<IncreaseCall, 'orgId' | 'holdId' | 'body' | 'now'>,
+): Promise<void> {
+  await increasedHold(deps, { ...call, storeResponse: undefined, requestId: null }, () => undefined);
+}
+
+async function increasedHold(
+  deps: IncreaseDependencies,
+  call: IncreaseCall,
+  check: (hold: Hold) => void,
+): Promise<Hold> {
   const { db, ledger, failOpen } = deps;
-  const { orgId, holdId, body, storeResponse } = call;
+  const { orgId, holdId, body } = call;
   await failOpen.importNow(orgId, [holdId]);
   const hold = await ledger.reads.findHold(orgId, holdId);
   if (hold === undefined) {
-    return viewAndStore(
-      deps,
-      changed(deps, orgId, holdId, await endedOrUnknown(db, orgId, holdId)),
-      storeResponse,
-    );
+    return changed(deps, orgId, holdId, await endedOrUnknown(db, orgId, holdId));
   }
-  if (call.isGateway !== true) {
-    rejectCallInProgress(hold);
-  }
+  check(hold);
   const by = await amountsOf(deps, hold, body);
   const result = await increase(deps, call, hold, by);
   switch (result.kind) {
@@ -75,9 +83,9 @@ export async function increaseHold(deps: IncreaseDependencies, call: IncreaseCal
         'The hold would exceed the maximum amount.',
       );
     default: {
-      const view = await viewAndStore(deps, changed(deps, orgId, holdId, result), storeResponse);
+      const after = changed(deps, orgId, holdId, result);
       decisionCounts.count('increase', 'allow', '');
-      return view;
+      return after;
     }
   }
 }
