@@ -66,15 +66,16 @@ export function createPaceHistory(learned: LearnedCounts): PaceHistory {
       }
       const long = seen(learned.find(subject.orgId, nameOf('pace-long', subject)));
       const burst = Math.ceil(burstFactor * all.perSecond);
+      const isKnown = all.samples >= samplesMin;
+      const isLongKnown = long !== undefined && long.samples >= longSamplesMin;
       const measured: Pace = {
         burstTokensPerSecond: burst,
         burstTokens: burst * burstSeconds,
-        sustainedTokensPerSecond:
-          long !== undefined && long.samples >= longSamplesMin
-            ? Math.ceil(Math.max(sustainedFactor * long.perSecond, all.perSecond))
-            : burst,
+        sustainedTokensPerSecond: isLongKnown
+          ? Math.ceil(Math.max(sustainedFactor * long.perSecond, all.perSecond))
+          : Math.ceil((isKnown ? burstFactor : sustainedFactor) * all.perSecond),
       };
-      return fastestPace(all.samples >= samplesMin ? slowest : documented, [measured]);
+      return fastestPace(isKnown ? slowest : documented, [measured]);
     },
   };
 }
