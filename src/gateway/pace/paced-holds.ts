@@ -16,8 +16,8 @@ export interface PacedHoldsOptions {
 
 /** Number of steps in the time of the lead. */
 const stepsPerLead = 8;
-/** Part of the greatest lateness that is left after each step. */
-const latenessKept = 0.98;
+/** Time in which half of the greatest lateness is forgotten. */
+const latenessHalvedMs = 8_000;
 const latenessMaxMs = 30_000;
 
 export class PacedHolds {
@@ -26,7 +26,9 @@ export class PacedHolds {
   readonly #stepMs: number;
   #timer: NodeJS.Timeout | undefined;
   #dueMs = 0;
+  /** The greatest lateness, and the time at which it was measured. */
   #lateMs = 0;
+  #lateAtMs = 0;
 
   constructor(options: PacedHoldsOptions) {
     this.#options = options;
@@ -35,7 +37,7 @@ export class PacedHolds {
 
   /** Time by which a hold must be ahead now. */
   get leadMs(): number {
-    return this.#options.leadMs + this.#lateMs;
+    return this.#options.leadMs + this.#latenessMs;
   }
 
   /** Returns the output to hold before a call is sent. */
@@ -76,7 +78,6 @@ export class PacedHolds {
   /** Increases all holds that need it, in the same turn of the event loop. */
   step(): void {
     const nowMs = this.#options.nowMs();
-    this.#lateMs *= latenessKept;
     this.#noteLateness(nowMs - this.#dueMs);
     this.#dueMs = nowMs + this.#stepMs;
     for (const hold of this.#running) {
@@ -91,7 +92,14 @@ export class PacedHolds {
     return isIncreased;
   }
 
+  get #latenessMs(): number {
+    return this.#lateMs * 2 ** (-(this.#options.nowMs() - this.#lateAtMs) / latenessHalvedMs);
+  }
+
   #noteLateness(ms: number): void {
-    this.#lateMs = Math.min(latenessMaxMs, Math.max(this.#lateMs, ms));
+    if (ms > this.#latenessMs) {
+      this.#lateMs = Math.min(latenessMaxMs, ms);
+      this.#lateAtMs = this.#options.nowMs();
+    }
   }
 }
