@@ -5,6 +5,7 @@ import { paidForCard } from '../../cost-kinds.ts';
 import { formScreens } from '../../form-screens.ts';
 import { ago, humanize, time } from '../../format.ts';
 import type { Field } from '../../forms.ts';
+import { holdOptions } from '../../hold-options.ts';
 import { html } from '../../html.ts';
 import { badge } from '../../inline.ts';
 import { pathOf } from '../../operations.ts';
@@ -27,12 +28,7 @@ const holdField = {
   name: 'hold',
   label: 'Hold of gateway calls',
   kind: 'select',
-  options: [
-    { value: '', label: 'As set for the organization' },
-    { value: 'worst_case', label: 'Highest possible cost' },
-    { value: 'expected', label: 'Expected cost, increased while it streams' },
-    { value: 'paced', label: 'Cost by its duration, increased while it runs' },
-  ],
+  options: [{ value: '', label: 'As set for the organization' }, ...holdOptions],
   whenEmpty: 'null',
 } as const;
 

@@ -4,6 +4,7 @@ import { card, cardOf, definitionList, empty } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
 import { ago, count, exactUsd, milliseconds, time } from '../../format.ts';
+import { holdHelp, holdLabels, holdOptions } from '../../hold-options.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { badge, codeList, subline, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
@@ -30,11 +31,6 @@ const unseenInputLabels = {
 const unknownTokenizerLabels = {
   estimate: 'Estimate',
   bytes: 'One token for each byte',
-};
-const holdLabels = {
-  worst_case: 'Highest possible cost',
-  expected: 'Expected cost, increased while it streams',
-  paced: 'Cost by its duration, increased while it runs',
 };
 const onLimitLabels = {
   refuse: 'Deny the call',
@@ -110,7 +106,7 @@ export const gatewayScreens: readonly Screen[] = [
         whenEmpty: 'null',
         help: 'Held and charged for each call of a tool that the provider runs. Leave blank to refuse such tools.',
       },
-      { name: 'hold', label: 'Hold', kind: 'select', required: true, options: options(holdLabels) },
+      { name: 'hold', label: 'Hold', kind: 'select', required: true, options: holdOptions, help: holdHelp },
       {
         name: 'on_limit',
         label: 'If a limit is reached',
