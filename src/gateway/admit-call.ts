@@ -165,5 +165,6 @@ async function allowOpen(
     priceVersion: null,
     maxOutputTokens: body.max_output_tokens,
     remainingNanos: undefined,
+    fullest: undefined,
   };
 }

@@ -3,6 +3,7 @@ import type { AttributionValues } from '../contract/attribution.ts';
 import type { CostParts } from '../kernel/cost-parts.ts';
 import type { Denial } from '../kernel/denial.ts';
 import type { Fit } from '../kernel/fit.ts';
+import type { LimitUse } from '../kernel/limit-use.ts';
 import type { Amounts, Scope } from '../kernel/limits.ts';
 import type { PendingSettlement } from '../kernel/settlement.ts';
 import type { Transaction } from '../platform/db/database.ts';
@@ -173,6 +174,8 @@ export interface Posted<Run = unknown> {
    * applies.
    */
   readonly remainingNanos?: bigint | undefined;
+  /** For `open`: the limit of cost that is used most; undefined if none applies. */
+  readonly fullest?: LimitUse | undefined;
   /** Null if nothing was charged. */
   readonly charged: PendingSettlement | null;
   /**

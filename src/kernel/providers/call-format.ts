@@ -2,6 +2,7 @@
  * A wire format: what requests, responses, streams and errors of one operation look like. Each has a folder with one export, and a
  * line in `formats.ts`. Every format lists all members in the same order, because objects of one hidden class are read faster.
  */
+import type { LimitUse } from '../limit-use.ts';
 import type { CallUsage } from './call-usage.ts';
 import type { Fields } from './fields.ts';
 import type { FormatMembers } from './member-kinds.ts';
@@ -104,4 +105,6 @@ export interface ErrorFormat {
     headers: Fields,
     shown: ShownError,
   ): { readonly status: number; readonly body: object } | undefined;
+  /** Returns response headers with which clients show how much of a limit is used. */
+  limitHeadersOf(headers: Fields, use: LimitUse): Readonly<Record<string, string>>;
 }

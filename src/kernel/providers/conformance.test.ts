@@ -102,7 +102,9 @@ describe.each(Object.entries(callFormats) as [FormatName, CallFormat][])('%s', (
   });
 
   test('a denial has its own status, except for clients that are known to need another one', () => {
-    expect(errors.limitReplyOf({ 'user-agent': 'OpenAI/JS 6.0.0' }, shown)).toBeUndefined();
+    const headers = { 'user-agent': 'OpenAI/JS 6.0.0' };
+    expect(errors.limitReplyOf(headers, shown)).toBeUndefined();
+    expect(errors.limitHeadersOf(headers, { percent: 90, window: null })).toEqual({});
   });
 
   if (format.request.output === undefined) {

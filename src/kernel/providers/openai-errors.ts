@@ -9,6 +9,7 @@ export const openAiErrors: ErrorFormat = {
     return { error: { message: messageOf(shown), type, param: null, code, details } };
   },
   limitReplyOf: () => undefined,
+  limitHeadersOf: () => ({}),
 };
 
 const openAiTypes: Readonly<Record<number, string>> = {

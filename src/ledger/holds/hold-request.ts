@@ -2,6 +2,7 @@
 import type { ApplicableCounters, HoldSurface } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import type { Fit } from '../../kernel/fit.ts';
+import type { LimitUse } from '../../kernel/limit-use.ts';
 import type { Amounts, Scope } from '../../kernel/limits.ts';
 import type { HeldService, Hold, UnwatchedCost } from './hold.ts';
 import type { Replay, RequestKey } from './hold-keys.ts';
@@ -38,6 +39,8 @@ export interface Held {
   readonly applicable: ApplicableCounters;
   /** The remaining amount of each applicable counter, after this hold. */
   readonly remaining: readonly bigint[];
+  /** For a gateway call: the limit of cost that is used most; undefined if none applies. */
+  readonly fullest?: LimitUse | undefined;
   /** The response stored under the idempotency key of the request, if it has one. */
   readonly response?: string;
 }

@@ -11,6 +11,7 @@ import {
 } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import { admitUpTo } from '../../kernel/fit.ts';
+import { fullestLimit } from '../../kernel/limit-use.ts';
 import type { Limit } from '../../kernel/limits.ts';
 import type { Ids } from '../../platform/ids.ts';
 import { isAhead } from './elapsed-lifetimes.ts';
@@ -98,6 +99,7 @@ export function takeHold(
     hold,
     applicable,
     remaining,
+    ...(request.call !== undefined && { fullest: fullestLimit(orgState.counters, applicable.counters) }),
   };
   return request.key === undefined ? held : withKey(held, request.key);
 }

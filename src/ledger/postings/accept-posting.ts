@@ -1,5 +1,6 @@
 /** Prepares the settlement of an accepted posting. */
 import { applicableCounters, type Reservation } from '../../kernel/admission.ts';
+import type { LimitUse } from '../../kernel/limit-use.ts';
 import type { Scope } from '../../kernel/limits.ts';
 import { type PendingSettlement, prepareSettlement } from '../../kernel/settlement.ts';
 import type { Hold } from '../holds/hold.ts';
@@ -41,6 +42,7 @@ export interface PostingEffect {
   readonly marks?: readonly Mark[];
   readonly hold?: Hold;
   readonly remainingNanos?: bigint | undefined;
+  readonly fullest?: LimitUse | undefined;
   readonly charged?: PendingSettlement;
   readonly ends?: OpenHold | undefined;
   readonly settledUnheld?: Hold | undefined;
@@ -65,6 +67,7 @@ export function uncommittedPosting<Run>(
     marks: effect.marks ?? noMarks,
     hold: effect.hold ?? null,
     remainingNanos: effect.remainingNanos,
+    fullest: effect.fullest,
     charged: effect.charged ?? null,
     settledUnheld: effect.settledUnheld ?? null,
   };

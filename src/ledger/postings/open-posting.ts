@@ -11,6 +11,7 @@ import {
 } from '../../kernel/admission.ts';
 import type { Denial } from '../../kernel/denial.ts';
 import { admitUpTo } from '../../kernel/fit.ts';
+import { fullestLimit } from '../../kernel/limit-use.ts';
 import type { OrgLedgerState } from '../holds/org-ledger-state.ts';
 import { remainingOf, smallestRemaining } from '../holds/take-hold.ts';
 import type { Posting } from '../posting.ts';
@@ -79,5 +80,6 @@ export function openHold(
   const remainingNanos = smallestRemaining(windows, ({ key, limit }) =>
     remainingOf(limit, orgState.counters.get(key) as Counter),
   );
-  return { kind: 'opened', effect: { scope: hold.scope, atMs: nowMs, hold, remainingNanos, undo } };
+  const fullest = fullestLimit(orgState.counters, windows);
+  return { kind: 'opened', effect: { scope: hold.scope, atMs: nowMs, hold, remainingNanos, fullest, undo } };
 }

@@ -1,5 +1,6 @@
 /** Admits a gateway call through all checks of a run. */
 import type { Fit } from '../../../kernel/fit.ts';
+import type { LimitUse } from '../../../kernel/limit-use.ts';
 import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import { outputFit } from '../../../kernel/output-fit.ts';
 import { type Hold, holdIdOfCall, type UnwatchedCost } from '../../../ledger/holds/hold.ts';
@@ -61,6 +62,8 @@ export interface StartedRun {
   readonly maxOutputTokens: number;
   /** The smallest amount that the cost limits still allow; undefined if no cost limit applies. */
   readonly remainingNanos: bigint | undefined;
+  /** The limit of cost that is used most; undefined if no cost limit applies. */
+  readonly fullest: LimitUse | undefined;
 }
 
 export type InProgress = Omit<CreateRun, 'status' | 'content' | 'decision_id' | 'estimated_cost_usd'> & {
@@ -90,7 +93,7 @@ interface RunStartContext extends PostingContext {
   started: Started | undefined;
 }
 
-type Started = Pick<StartedRun, 'isStored' | 'remainingNanos'> & { readonly hold: Hold };
+type Started = Pick<StartedRun, 'isStored' | 'remainingNanos' | 'fullest'> & { readonly hold: Hold };
 
 /**
  * Admits the call and takes its hold, which is durable when the promise resolves. If the call is never settled, the held amount is
@@ -136,7 +139,7 @@ export async function startRun(
   };
   await runSteps(startSteps, context, undoErrorLogger(context));
   countAllowed(1);
-  const { hold, isStored, remainingNanos } = context.started as Started;
+  const { hold, isStored, remainingNanos, fullest } = context.started as Started;
   if (fit !== undefined && context.fittedRates !== undefined) {
     giveBackUnused(deps.rates, context.fittedRates, fit, hold.amounts, call.now.getTime());
   }
@@ -151,6 +154,7 @@ export async function startRun(
     priceVersion: hold.priceVersion,
     maxOutputTokens: Number(hold.amounts.tokens) - body.input_tokens,
     remainingNanos,
+    fullest,
   };
 }
 
@@ -191,9 +195,9 @@ async function holdCall(
   if (result.kind !== 'held') {
     return () => new KeyInUse();
   }
-  const { hold, applicable, remaining } = result;
+  const { hold, applicable, remaining, fullest } = result;
   const remainingNanos = smallestRemaining(applicable.counters, (_, index) => remaining[index] as bigint);
-  context.started = { hold, isStored: false, remainingNanos };
+  context.started = { hold, isStored: false, remainingNanos, fullest };
   return undefined;
 }
 
@@ -277,7 +281,8 @@ async function openRun(context: RunStartContext): Promise<Rejection | undefined>
   if (outcome?.kind !== 'posted' || outcome.hold === null) {
     throw new Error('a new run in progress has no hold');
   }
-  context.started = { hold: outcome.hold, isStored: true, remainingNanos: outcome.remainingNanos };
+  const { hold, remainingNanos, fullest } = outcome;
+  context.started = { hold, isStored: true, remainingNanos, fullest };
   return undefined;
 }
 

@@ -9,6 +9,7 @@ export const anthropicErrors: ErrorFormat = {
     return { type: 'error', error: { type, message: messageOf(shown), code, details }, request_id: traceId };
   },
   limitReplyOf: () => undefined,
+  limitHeadersOf: () => ({}),
 };
 
 const anthropicTypes: Readonly<Record<number, string>> = {
