@@ -2,6 +2,7 @@
 import { performance } from 'node:perf_hooks';
 import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
 import { isOrgPrice } from '../capabilities/spend/models/index.ts';
+import { statedCost } from '../capabilities/spend/runs/index.ts';
 import { formatUsd } from '../kernel/money.ts';
 import { isOffPeak, offPeakTier } from '../kernel/off-peak-hours.ts';
 import { type CallOutcome, type SettledUsage, settledUsage } from '../kernel/providers/call-end.ts';
@@ -14,9 +15,6 @@ import { toolChargesOf } from './call-tools.ts';
 import { outputCap } from './hold-coverage.ts';
 import { type CallPlan, inputBoundOf } from './plan-call.ts';
 import type { Settlement } from './settle/settlement.ts';
-
-/** Ends the names of models that OpenRouter offers free of charge. */
-const freeVariant = ':free';
 
 export interface CallCharges {
   readonly settled: SettledUsage;
@@ -69,7 +67,7 @@ export function settlementOf(
   const isOnePlace = charged.every((one) => isSamePlace(placeOf(one, plan.listedProvider), served));
   const calledAt = isOnePlace ? served : plan.pricedAt;
   const { attempts, isFree, marks } = settled;
-  const { cost_usd: statedUsd, ...fields } = settled.fields;
+  const { stated_cost_usd: statedUsd, ...fields } = settled.fields;
   const latencyMs = Math.max(0, Math.round(performance.now() - startedMs));
   const hasOffPeakRates =
     isOnePlace &&
@@ -101,7 +99,7 @@ export function settlementOf(
       ...fields,
       ...(servedModel !== undefined && { served_model: servedModel }),
       ...(statedUsd !== undefined && {
-        stated: { usd: statedUsd, isFreeModel: plan.model.endsWith(freeVariant) },
+        stated: statedCost(plan.model, statedUsd),
         ...(isOrgPrice(plan.price) && { metadata: { stated_cost_usd: statedUsd } }),
       }),
       ...(attempts !== undefined && { attempts }),

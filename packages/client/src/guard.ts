@@ -23,6 +23,7 @@ export type RunUsage = Pick<
   | 'served_model'
   | 'other_models'
   | 'cost_usd'
+  | 'stated_cost_usd'
   | 'value_usd'
   | 'metadata'
 >;

@@ -101,7 +101,7 @@ export interface RunUsageFields {
   readonly service_tier?: string;
   readonly region?: string;
   readonly units?: Readonly<Record<string, number>>;
-  readonly cost_usd?: string;
+  readonly stated_cost_usd?: string;
   readonly other_models?: OtherModelFields[];
 }
 
@@ -142,7 +142,7 @@ export function runUsageOf(reported: CallUsage): RunUsageFields {
     fields.other_models = otherModelsOf(usage.others);
   }
   if (usage.statedNanos !== null) {
-    fields.cost_usd = formatUsd(usage.statedNanos);
+    fields.stated_cost_usd = formatUsd(usage.statedNanos);
   }
   return fields;
 }

@@ -325,14 +325,14 @@ test.each<[string, object, bigint | null]>([
 ])('a cost that %s states is posted', (_, stated, nanos) => {
   const usage = { prompt_tokens: 5, completion_tokens: 6, ...stated };
   expect(usageOfBody('chat', { usage })?.statedNanos).toBe(nanos);
-  const { cost_usd } = runUsageOf(usageOfBody('chat', { usage }) ?? noUsage);
-  expect(cost_usd === undefined ? null : parseUsd(cost_usd)).toBe(nanos);
+  const { stated_cost_usd } = runUsageOf(usageOfBody('chat', { usage }) ?? noUsage);
+  expect(stated_cost_usd === undefined ? null : parseUsd(stated_cost_usd)).toBe(nanos);
 });
 
 test('a cost that is stated before the end of a stream is not that of the call', () => {
   const usage = { ...noUsage, inputTokens: 5, outputTokens: 6, statedNanos: 10n };
   const { fields } = settledUsage({ ...received, status: 'failed', usage }, bounds, none);
-  expect(fields.cost_usd).toBeUndefined();
+  expect(fields.stated_cost_usd).toBeUndefined();
 });
 
 test.each(['server_tool_use', 'server_tool_use_details'])(

@@ -773,6 +773,7 @@ export interface CompleteRun {
   readonly images?: number;
   readonly other_models?: readonly CompleteRun_other_models[];
   readonly cost_usd?: string;
+  readonly stated_cost_usd?: string;
   readonly value_usd?: string;
   readonly latency_ms?: number;
   readonly finished_at?: string;
@@ -1230,6 +1231,7 @@ export interface CreateRun {
   readonly images?: number;
   readonly other_models?: readonly CompleteRun_other_models[];
   readonly cost_usd?: string;
+  readonly stated_cost_usd?: string;
   readonly value_usd?: string;
   readonly latency_ms?: number;
   readonly finished_at?: string;

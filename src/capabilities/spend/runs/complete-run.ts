@@ -6,7 +6,7 @@ import type { EndOfCall } from './draft-context.ts';
 import { type Drafted, isInvalid } from './draft-run.ts';
 import { asDecided, findRunPrice, type RunPrice, withOtherPrices } from './find-price.ts';
 import { postRuns } from './post-runs.ts';
-import { isFieldError, settledCost, type TriedUsage } from './price-run.ts';
+import { isFieldError, settledCost, type TriedUsage, withStated, withStatedKept } from './price-run.ts';
 import type { RunRow } from './queries.ts';
 import { requireRun } from './read-run.ts';
 import { countsOf, hasUsage, storedCounts } from './run-usage.ts';
@@ -82,8 +82,9 @@ function draftCompletion(
 ): Drafted {
   // The clock may have been set back since the start of the run, or may be behind that of the process that started it.
   const now = new Date(Math.max(ownNow.getTime(), run.started_at.getTime()));
-  const body = asDecided(completed(run, stated), price);
-  const fieldErrors = validateMeasured(body, run.started_at, now);
+  const sent = withStated(asDecided(completed(run, stated), price), run.model);
+  const fieldErrors = validateMeasured(sent, run.started_at, now);
+  const body = withStatedKept({ ...(run.metadata && { metadata: run.metadata }), ...sent }, price);
   const counts = countsOf(body);
   // Input tokens from the creation may be an estimate. Output tokens are only known once there is output.
   const isUsageKnown = hasUsage(stated) || run.output_tokens > 0n;

@@ -8,7 +8,7 @@ import type { Ids } from '../../../platform/ids.ts';
 import { finishedPosting, type StagedRun, startedPosting } from './build-posting.ts';
 import type { DraftContext, EndOfCall } from './draft-context.ts';
 import { asDecided, type RunPrice } from './find-price.ts';
-import { isFieldError, priceRun, type TriedUsage } from './price-run.ts';
+import { isFieldError, priceRun, type TriedUsage, withStated, withStatedKept } from './price-run.ts';
 import type { RunDraft } from './queries.ts';
 import { countsOf } from './run-usage.ts';
 import type { CreateRun } from './schema.ts';
@@ -35,9 +35,10 @@ export function draftRun(
   price: RunPrice | undefined,
   end: EndOfCall | undefined,
 ): Drafted {
-  const body = asDecided(stated, price);
-  const startedAt = startOf(body, context);
-  const fieldErrors = validateRun(body, price, startedAt, context);
+  const sent = withStated(asDecided(stated, price), stated.model);
+  const startedAt = startOf(sent, context);
+  const fieldErrors = validateRun(sent, price, startedAt, context);
+  const body = withStatedKept(sent, price);
   const counts = countsOf(body);
   const cost = priceRun(body, counts, price);
   if (isFieldError(cost) || fieldErrors.length > 0) {

@@ -6,7 +6,7 @@ export { draftRecorded } from './draft-run.ts';
 export { enqueueRunEvents } from './events.ts';
 export { createLatencies } from './latencies.ts';
 export { lastRuns } from './past-runs.ts';
-export type { TriedUsage } from './price-run.ts';
+export { statedCost, type TriedUsage } from './price-run.ts';
 export { type RunDraft, readPaid, writeRuns } from './queries.ts';
 export { moveRunsToHolds } from './readmitted-runs.ts';
 export { type RecordedRun, type ReportedRun, recordRuns } from './record-runs.ts';

@@ -61,6 +61,29 @@ export interface StatedCost {
   readonly isFreeModel: boolean;
 }
 
+/** Ends the names of models that OpenRouter offers free of charge. */
+const freeVariant = ':free';
+
+export function statedCost(model: string, usd: string): StatedCost {
+  return { usd, isFreeModel: model.endsWith(freeVariant) };
+}
+
+/** Returns the run of this model with the cost that its body states. */
+export function withStated<Body extends Measured & TriedUsage>(body: Body, model: string): Body & TriedUsage {
+  const { stated_cost_usd: usd } = body;
+  return usd === undefined ? body : { ...body, stated: statedCost(model, usd) };
+}
+
+/** Returns the run with the stated cost in its metadata, if its cost is another one. */
+export function withStatedKept<Body extends Measured & TriedUsage>(
+  body: Body,
+  price: RunPrice | undefined,
+): Body {
+  const { stated_cost_usd: usd, metadata } = body;
+  const isKept = usd !== undefined && (body.cost_usd !== undefined || !isStatedCharged(body, price));
+  return isKept ? { ...body, metadata: { ...metadata, stated_cost_usd: usd } } : body;
+}
+
 /** A run whose cost is computed, at its creation or its completion. */
 type PricedBody = Measured & TriedUsage & { readonly status?: RunStatus };
 
@@ -82,7 +105,7 @@ export function priceRun(
   if (body.decision_id !== undefined) {
     return settledCost(body, counts, served, price, hasUsage(body));
   }
-  return body.cost_usd === undefined && hasUnpricedModel(price)
+  return !isGiven(body, price) && hasUnpricedModel(price)
     ? { field: 'other_models', code: 'invalid_value', message: 'A model has no price. Set `cost_usd`.' }
     : finalCost(body, counts, served, price);
 }
@@ -128,8 +151,8 @@ function finalCost(
   if (body.cost_usd !== undefined) {
     return givenCost(body.cost_usd, body, counts, price);
   }
-  if (body.stated !== undefined && isStatedCharged(body, body.stated, price)) {
-    const cost = givenCost(body.stated.usd, body, counts, price);
+  if (body.stated !== undefined && isStatedCharged(body, price)) {
+    const cost = givenCost(body.stated.usd, body, counts, price, 'stated_cost_usd');
     return isFieldError(cost) ? cost : { ...cost, includesTools: true };
   }
   return price === undefined
@@ -148,25 +171,29 @@ export function settledCost(
   price: RunPrice | undefined,
   isUsageKnown: boolean,
 ): Cost | FieldError {
-  const isGiven =
-    body.cost_usd !== undefined || (body.stated !== undefined && isStatedCharged(body, body.stated, price));
-  const unknown = isGiven ? undefined : unknownCost(body, price, isUsageKnown);
+  const hasCost = isGiven(body, price);
+  const unknown = hasCost ? undefined : unknownCost(body, price, isUsageKnown);
   if (unknown !== undefined) {
     return unknown;
   }
   const cost = finalCost(body, counts, model, price);
-  return isGiven ? cost : leastCost(body, cost, price);
+  return hasCost ? cost : leastCost(body, cost, price);
+}
+
+/** Returns true if the cost is given, by the caller or by the provider. */
+function isGiven(body: PricedBody, price: RunPrice | undefined): boolean {
+  return body.cost_usd !== undefined || isStatedCharged(body, price);
 }
 
 /**
  * Returns true if a stated cost is the cost of the run. A price of the organization itself wins: it is what was agreed. A stated 0 of
  * a model with a price may mean that the provider knows no price, so it counts for free variants alone.
  */
-function isStatedCharged(
-  body: Measured,
-  { usd, isFreeModel }: StatedCost,
-  price: RunPrice | undefined,
-): boolean {
+export function isStatedCharged(body: Measured & TriedUsage, price: RunPrice | undefined): boolean {
+  if (body.stated === undefined) {
+    return false;
+  }
+  const { usd, isFreeModel } = body.stated;
   const isPriced = price !== undefined && price.unpriced === undefined && price.isOfDecision !== true;
   if (isPriced && isOrgPrice(price) && !hasUnpricedModel(price) && unitErrors(price, body).length === 0) {
     return false;
@@ -212,16 +239,21 @@ function givenCost(
   body: PricedBody,
   counts: TokenCounts,
   price: RunPrice | undefined,
+  field = 'cost_usd',
 ): Cost | FieldError {
-  return knownCost(given, (usd) =>
-    price === undefined || usd === 0n ? unsplit(usd) : scaled(chargeOfAttempts(price, body, counts), usd),
-  );
+  const chargeOfCost = (usd: bigint) =>
+    price === undefined || usd === 0n ? unsplit(usd) : scaled(chargeOfAttempts(price, body, counts), usd);
+  return knownCost(given, chargeOfCost, field);
 }
 
-function knownCost(given: string, chargeOfCost: (usd: bigint) => RunCharge): Cost | FieldError {
+function knownCost(
+  given: string,
+  chargeOfCost: (usd: bigint) => RunCharge,
+  field = 'cost_usd',
+): Cost | FieldError {
   const usd = parseUsd(given);
   return usd === undefined
-    ? { field: 'cost_usd', code: 'out_of_range', message: 'This amount is too large.' }
+    ? { field, code: 'out_of_range', message: 'This amount is too large.' }
     : { ...chargeOfCost(usd), asHeld: undefined, price: undefined };
 }
 
@@ -257,7 +289,7 @@ function chargeOfAttempts(price: RunPrice, body: PricedBody, counts: TokenCounts
   }
   const charges = attempts.map((attempt) => {
     const charge = chargeOfModels(price, { service_tier, region, ...attempt }, countsOf(attempt));
-    const stated = isOrgPrice(price) ? undefined : parseUsd(attempt.cost_usd ?? '');
+    const stated = isOrgPrice(price) ? undefined : parseUsd(attempt.stated_cost_usd ?? '');
     return stated === undefined || stated === 0n ? charge : scaled(charge, stated);
   });
   return sumOfCharges(charges);

@@ -50,6 +50,7 @@ const values: Record<Exclude<keyof CreateRun, 'external_id'>, unknown> = {
   audio_output_tokens: 1,
   images: 1,
   cost_usd: '0',
+  stated_cost_usd: '0',
   value_usd: '0',
   latency_ms: 0,
   finished_at: '2026-01-01T00:00:00Z',

@@ -64,6 +64,7 @@ function normalized(body: CreateRun): string {
     ...(body.served_model === undefined ? [] : [{ served_model: body.served_model }]),
     ...(body.reasoning_tokens ? [{ reasoning_tokens: body.reasoning_tokens }] : []),
     ...(body.other_models?.length ? [{ other_models: canonicalJson(body.other_models) }] : []),
+    ...(body.stated_cost_usd === undefined ? [] : [{ stated_cost_usd: nanosOf(body.stated_cost_usd) }]),
   ]);
 }
 

@@ -79,6 +79,16 @@ const measured = {
   images: Type.Optional(images),
   other_models: Type.Optional(otherModels),
   cost_usd: Type.Optional(usd),
+  stated_cost_usd: Type.Optional(
+    Type.String({
+      ...usd,
+      description:
+        'The cost that the provider states with its response. It is the cost of the run, with that of its units, unless the ' +
+        'organization has a price of its own for the model: the cost is then computed, and this amount is kept in `metadata`. ' +
+        '`cost_usd` wins over it. An amount of 0 counts only for models without a price, and for names that end with `:free`. ' +
+        'Only for finished runs.',
+    }),
+  ),
   value_usd: Type.Optional(usd),
   latency_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 31_536_000_000 })),
   finished_at: Type.Optional(timestamp),

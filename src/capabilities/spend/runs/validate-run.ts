@@ -3,7 +3,7 @@ import type { FieldError } from '../../../contract/errors.ts';
 import { unitErrors } from '../../../ledger/service-fields.ts';
 import type { DraftContext } from './draft-context.ts';
 import type { RunPrice } from './find-price.ts';
-import { needsPrice } from './price-run.ts';
+import { isStatedCharged, needsPrice, type TriedUsage } from './price-run.ts';
 import type { CreateRun, Measured } from './schema.ts';
 
 const futureToleranceMs = 5 * 60_000;
@@ -13,7 +13,7 @@ const tooFarAhead = 'Must not be more than five minutes in the future.';
 
 /** Returns the errors of a new run. */
 export function validateRun(
-  body: CreateRun,
+  body: CreateRun & TriedUsage,
   price: RunPrice | undefined,
   startedAt: Date,
   context: DraftContext,
@@ -24,7 +24,8 @@ export function validateRun(
   }
   validateMeasured(body, startedAt, context.now, errors);
   const isRunning = body.status === 'running';
-  if (price !== undefined && needsPrice(body) && (isRunning || body.decision_id === undefined)) {
+  const isComputed = needsPrice(body) && !isStatedCharged(body, price);
+  if (price !== undefined && isComputed && (isRunning || body.decision_id === undefined)) {
     errors.push(...unitErrors(price, body));
   }
   if (isRunning) {
@@ -45,6 +46,10 @@ function addRunningErrors(errors: FieldError[], body: CreateRun, { record }: Dra
   if (body.served_model !== undefined) {
     const message = 'The model that serves a run is known when it has finished.';
     add(errors, 'served_model', 'invalid_value', message);
+  }
+  if (body.stated_cost_usd !== undefined) {
+    const message = 'The provider states the cost when the run has finished.';
+    add(errors, 'stated_cost_usd', 'invalid_value', message);
   }
 }
 

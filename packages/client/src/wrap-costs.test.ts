@@ -1,0 +1,91 @@
+/** What calls through `wrap` cost that a provider states the cost of: the same as through the gateway. */
+import OpenAI from 'openai';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../../test/support/eventually.ts';
+import { connectionTo, useGatewayWorld } from '../../../test/support/gateway-world.ts';
+import { createPurser, type Purser } from './node.ts';
+
+const gateway = useGatewayWorld();
+let purser: Purser;
+let ways: Readonly<Record<'gateway' | 'wrap', OpenAI>>;
+
+beforeAll(async () => {
+  gateway.connections = [connectionTo(gateway.provider.url, 'openai_compatible', { name: 'router' })];
+  const { secret: key } = await gateway.world.mintKey(gateway.org, 'member', ['edge:decide', 'runs:write']);
+  purser = createPurser({ url: gateway.url, key, timeoutMs: 600_000, requestTimeoutMs: 600_000 });
+  const direct = new OpenAI({ baseURL: `${gateway.provider.url}/v1`, apiKey: 'sk-own' });
+  ways = {
+    gateway: new OpenAI({ baseURL: `${gateway.url}/openai/v1`, apiKey: gateway.key }),
+    wrap: purser.wrap(direct),
+  };
+  for (const model of ['listed', 'listed:free', 'own']) {
+    await putPrice(`/v1/admin/models/${encodeURIComponent(model)}`, '1', { provider: 'router' });
+  }
+  await putPrice(`/v1/admin/orgs/${gateway.org.id}/prices/own`, '2', { units: { web_search: '0.01' } });
+});
+afterAll(() => {
+  gateway.provider.usageMembers = {};
+});
+
+async function putPrice(path: string, input: string, more: object): Promise<void> {
+  const body = { input_usd_per_million: input, output_usd_per_million: '10', ...more };
+  const { status, json } = await gateway.world.request('PUT', path, { key: gateway.world.operatorKey, body });
+  expect([status < 300, json]).toEqual([true, json]);
+}
+
+/** Returns what the run of a call has that depends on its cost. */
+async function costOf(way: keyof typeof ways, model: string, usage: object, stream: boolean) {
+  gateway.provider.usageMembers = usage;
+  gateway.world.clock.advanceSeconds(1);
+  const before = (await gateway.runs()).length;
+  const request = {
+    model,
+    messages: [{ role: 'user' as const, content: 'Say hello to the world' }],
+    max_tokens: 100,
+  };
+  if (stream) {
+    for await (const _ of await ways[way].chat.completions.create({ ...request, stream })) {
+      // Read to its end.
+    }
+  } else {
+    await ways[way].chat.completions.create(request);
+  }
+  await purser.flush();
+  return eventually(async () => {
+    expect(await gateway.holds()).toBe(0);
+    const runs = await gateway.runs();
+    expect(runs).toHaveLength(before + 1);
+    const { json } = await gateway.world.request('GET', `/v1/runs/${runs[0]?.id}`, {
+      key: gateway.org.ownerKey,
+    });
+    const { cost_usd, metadata, price_source, units } = json;
+    return { cost_usd, stated: metadata.stated_cost_usd, price_source, units };
+  });
+}
+
+const searches = { server_tool_use: { web_search_requests: 2 } };
+
+test.each([
+  ['listed', { cost: 0.0125, is_byok: false }, 'the stated cost'],
+  ['listed', { cost: 0.0125, is_byok: false, ...searches }, 'the stated cost'],
+  ['listed', { cost_in_usd_ticks: 125_000_000 }, 'the stated cost'],
+  ['listed', { cost: 0, is_byok: false }, 'its price'],
+  ['listed:free', { cost: 0, is_byok: false }, 'the stated cost'],
+  ['own', { cost: 0.0125, is_byok: false }, 'its price'],
+  ['own', { cost: 0.0125, is_byok: false, ...searches }, 'its price'],
+])(
+  'a call of %s that states %j has through the client and the gateway: %s',
+  async (model, usage, charged) => {
+    for (const stream of [false, true]) {
+      const run = await costOf('wrap', model, usage, stream);
+      expect(run.price_source).toBe(charged === 'its price' ? 'price' : null);
+      const { cost_usd, units } = await costOf('gateway', model, usage, stream);
+      expect([run.cost_usd, run.units]).toEqual([cost_usd, units]);
+    }
+  },
+);
+
+test('a stated cost that the price of the organization replaces stays visible', async () => {
+  const run = await costOf('wrap', 'own', { cost: 0.0125, is_byok: false }, false);
+  expect(run.stated).toBe('0.0125');
+});
