@@ -99,7 +99,7 @@ def reason_of(entry, price, rates):
     if any(one.get("type") in ("advisor_message", "compaction", "fallback_message", "message") for one in usage.get("iterations") or []):
         return "iterations (advisors, compactions, fallbacks) are not in the totals that LiteLLM reads", "Purser"
     if rates["is_timed"]:
-        return "LiteLLM applies off-peak rates by the time of day; the corpus has the peak rates", "LiteLLM: prices have no time of day"
+        return "LiteLLM applies off-peak rates at the time of the comparison; the corpus states no tier `off_peak`", "both, at their times"
     listed = price["rates"]
     differing = [
         kind
