@@ -1,4 +1,5 @@
 /** Options of the fields that set how much a gateway call holds. */
+import type { Field } from './forms.ts';
 import type { Option } from './option-groups.ts';
 
 export const holdLabels = {
@@ -13,3 +14,12 @@ export const holdOptions: readonly Option[] = Object.entries(holdLabels).map(([v
 }));
 
 export const holdHelp = 'By its duration suits agents that ask for a high maximum and use little of it.';
+
+/** The field of a key, which replaces the setting of its organization. */
+export const keyHoldField = {
+  name: 'hold',
+  label: 'Hold of gateway calls',
+  kind: 'select',
+  options: [{ value: '', label: 'As set for the organization' }, ...holdOptions],
+  whenEmpty: 'null',
+} as const satisfies Field;

@@ -132,7 +132,8 @@ describe('an action', () => {
   test('offers no role or key above that of the visitor', async () => {
     const as = await signedInAs('admin', scopes);
     const { text } = await open('/console/keys/new', as);
-    expect([...text.matchAll(/<option value="(\w+)"/g)].map(([, role]) => role)).toEqual([
+    const roles = /<select[^>]* name="role".*?<\/select>/s.exec(text)?.[0] ?? '';
+    expect([...roles.matchAll(/<option value="(\w+)"/g)].map(([, role]) => role)).toEqual([
       'member',
       'viewer',
       'admin',
@@ -226,6 +227,18 @@ describe('a form that is resubmitted by a reload', () => {
 });
 
 describe('a key', () => {
+  test('is created with a hold of its own, or with that of the organization', async () => {
+    for (const [name, hold, stored] of [
+      ['Paced', 'paced', 'paced'],
+      ['Usual', '', undefined],
+    ] as const) {
+      const fields = { name, role: 'member', scopes: 'gateway:call', hold };
+      expect((await postForm(world, '/console/keys/new', fields, { cookie })).status).toBe(200);
+      const [key] = (await api('GET', `/keys?name=${name}`)).json.data;
+      expect(key.hold).toBe(stored);
+    }
+  });
+
   test('a key cannot be created without a scope, neither in an org nor by an operator', async () => {
     const fields = { name: 'Nothing', role: 'member' };
     const own = await postForm(world, '/console/keys/new', fields, { cookie });

@@ -5,7 +5,7 @@ import { paidForCard } from '../../cost-kinds.ts';
 import { formScreens } from '../../form-screens.ts';
 import { ago, humanize, time } from '../../format.ts';
 import type { Field } from '../../forms.ts';
-import { holdOptions } from '../../hold-options.ts';
+import { keyHoldField } from '../../hold-options.ts';
 import { html } from '../../html.ts';
 import { badge } from '../../inline.ts';
 import { pathOf } from '../../operations.ts';
@@ -24,14 +24,6 @@ const keyPath = '/console/keys/{key_id}';
 
 const name: Field = { name: 'name', label: 'Name', kind: 'text', required: true };
 
-const holdField = {
-  name: 'hold',
-  label: 'Hold of gateway calls',
-  kind: 'select',
-  options: [{ value: '', label: 'As set for the organization' }, ...holdOptions],
-  whenEmpty: 'null',
-} as const;
-
 export const keyPageScreens: readonly Screen[] = [
   { path: keyPath, audience: 'org', handler: page },
   ...formScreens<'keys.change'>({
@@ -40,7 +32,7 @@ export const keyPageScreens: readonly Screen[] = [
     intro: 'Changes apply to the next request with the key. Role and scopes cannot be changed.',
     submit: 'Save',
     back: keyPath,
-    fields: () => [name, ...attributionFormFields, holdField],
+    fields: () => [name, ...attributionFormFields, keyHoldField],
     async load(visit) {
       const key = await keyOf(visit);
       return { name: key.name, ...attributionFormValues(key), hold: key.hold ?? '' };
