@@ -30,12 +30,7 @@ const langchain = [
 ];
 const scripts = ['@opentelemetry/sdk-trace-node@2.12.0', '@opentelemetry/exporter-trace-otlp-http@0.223.1'];
 
-const langchainJs = [
-  'langchain@1.5.14',
-  '@langchain/core@1.2.13',
-  '@langchain/openai@1.6.0',
-  '@langchain/anthropic@1.5.11',
-];
+const langchainJs = ['@langchain/core@1.2.13', '@langchain/openai@1.6.0', '@langchain/anthropic@1.5.11'];
 
 export const emitters: readonly Emitter[] = [
   {
