@@ -50,6 +50,8 @@ export interface StartOptions {
   readonly collectable?: boolean;
   /** Runs all threads of the service on one core, with `taskset` (Linux). */
   readonly oneCore?: boolean;
+  /** Runs the monotonic clock of the service faster by this factor. */
+  readonly clockFactor?: number;
 }
 
 const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
@@ -63,10 +65,14 @@ export async function startService({
   settings = {},
   collectable = false,
   oneCore = false,
+  clockFactor = 1,
 }: StartOptions = {}): Promise<ServiceProcess> {
   const logFile = join(temporaryDirectory(), 'service.log');
   const logDescriptor = openSync(logFile, 'a');
-  const nodeOptions = collectable ? ['--expose-gc', '--import', script('./collect-garbage.js')] : [];
+  const nodeOptions = [
+    ...(collectable ? ['--expose-gc', '--import', script('./collect-garbage.js')] : []),
+    ...(clockFactor === 1 ? [] : ['--import', script('./fast-clock.js')]),
+  ];
   const [command = '', ...args] = [
     ...(oneCore ? ['taskset', '--cpu-list', '0'] : []),
     process.execPath,
@@ -88,6 +94,7 @@ export async function startService({
         MALLOC_TRIM_THRESHOLD_: '1048576',
         // The holds of the load are never settled.
         SVC_HOLDS_MAX: '10000000',
+        BENCH_CLOCK_FACTOR: String(clockFactor),
         ...settings,
         SVC_DATA_DIR: settings.SVC_DATA_DIR ?? temporaryDirectory(),
       },

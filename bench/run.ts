@@ -14,6 +14,7 @@ import {
 } from './measure.ts';
 import { killRemaining } from './processes.ts';
 import { type RowResult, rowText, summary } from './report.ts';
+import { agentsOnABudget } from './rows/agents-on-a-budget.ts';
 import { auditExport } from './rows/audit-export.ts';
 import { bulkBesideEdge } from './rows/bulk-beside-edge.ts';
 import { bulkEmbedded, bulkPostgres } from './rows/bulk-ingest.ts';
@@ -74,6 +75,7 @@ const rows: readonly Row[] = [
   gateway,
   gatewayStreams,
   parallelStreams,
+  agentsOnABudget,
   policies,
   routing,
   auditExport,
