@@ -89,7 +89,7 @@ function attributesOf(list: unknown): Attributes {
   const attributes = new Map<string, AttributeValue>();
   for (const { key, value } of listOf(list)) {
     const name = textOf(key, nameBytesMax);
-    const scalar = isRead(name) ? scalarOf(fieldsOf(value)) : undefined;
+    const scalar = isRead(name) ? (scalarOf(fieldsOf(value)) ?? onlyTextOf(fieldsOf(value))) : undefined;
     if (scalar !== undefined && attributes.size < attributesMax) {
       attributes.set(name, scalar);
     }
@@ -108,6 +108,16 @@ function scalarOf({ stringValue, boolValue, intValue, doubleValue }: Fields): At
   const number = intValue ?? doubleValue;
   return typeof number === 'number' || (typeof number === 'string' && number.length <= 30)
     ? Number(number)
+    : undefined;
+}
+
+/** Captured headers are lists. Returns the text of a list that has only one. */
+function onlyTextOf({ arrayValue }: Fields): string | undefined {
+  const { values } = fieldsOf(arrayValue);
+  const [only, ...others] = Array.isArray(values) ? values : [];
+  const { stringValue } = fieldsOf(only);
+  return others.length === 0 && typeof stringValue === 'string' && stringValue.length <= valueBytesMax
+    ? stringValue
     : undefined;
 }
 

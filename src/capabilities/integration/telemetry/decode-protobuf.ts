@@ -150,7 +150,7 @@ function attributesOf(bytes: Uint8Array, work: ReadingWork, listField: number): 
       continue;
     }
     for (const found of messages(pair, work, 2)) {
-      const value = scalarOf(found, work, valueBytesMax);
+      const value = scalarOf(found, work, valueBytesMax) ?? onlyTextOf(found, work);
       if (value !== undefined) {
         attributes.set(name, value);
       }
@@ -184,6 +184,21 @@ function scalarOf(bytes: Uint8Array, work: ReadingWork, bytesMax: number): Attri
     }
   });
   return value;
+}
+
+/** Captured headers are lists. Returns the text of a list that has only one. */
+function onlyTextOf(bytes: Uint8Array, work: ReadingWork): string | undefined {
+  let values = 0;
+  let text: string | undefined;
+  for (const list of messages(bytes, work, 5)) {
+    for (const value of messages(list, work, 1)) {
+      values += 1;
+      for (const found of messages(value, work, 1)) {
+        text = shortText(found, valueBytesMax);
+      }
+    }
+  }
+  return values === 1 ? text : undefined;
 }
 
 function scopeNameOf(bytes: Uint8Array, work: ReadingWork): string {

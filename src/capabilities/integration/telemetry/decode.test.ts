@@ -46,6 +46,23 @@ test('both encodings of traces and of logs have the same records', () => {
   expect(logs).toEqual([...decodeLogsJson(Buffer.from(JSON.stringify(logsJson(events))))]);
 });
 
+test.each([
+  ['one text', ['run_1'], 'run_1'],
+  ['several texts', ['run_1', 'run_2'], undefined],
+  ['no text', [], undefined],
+  ['a long text', ['x'.repeat(1_001)], undefined],
+])('a list of %s is read as its only text in both encodings', (_, list, expected) => {
+  const [record] = batch.records;
+  const attributes = { 'http.response.header.x-svc-run-id': list };
+  const captured = { records: [{ ...record, attributes } as SpanShape] };
+  const decoded = [
+    ...decodeTraces(tracesProtobuf(captured)),
+    ...decodeTracesJson(Buffer.from(JSON.stringify(tracesJson(captured)))),
+  ];
+  const values = decoded.map((one) => one.attributes.get('http.response.header.x-svc-run-id'));
+  expect(values).toEqual([expected, expected]);
+});
+
 /** Returns the number of records, or -1 for bytes that are not a message. */
 function countOf(decode: () => Iterable<unknown>): number {
   try {

@@ -557,12 +557,33 @@ describe('a call is recorded once', () => {
         chat({ 'server.address': 'PURSER.example' }),
         chat({ 'gen_ai.openai.api_base': 'https://purser.example/openai/v1' }),
         chat({ 'http.response.header.x-svc-run-id': 'run_1' }),
+        chat({ 'http.response.header.x-svc-run-id': ['run_1'] }),
         chat({ 'purser.run_id': 'run_1' }),
       ],
     });
     expect(await runs()).toEqual([]);
     await sendSpans({ records: [chat({ 'server.address': 'purser.example', 'server.port': 11_434 })] });
     expect(await runs()).toHaveLength(1);
+  });
+
+  test('the id of a run of another organization joins nothing, and is answered like any other id', async () => {
+    const other = await world.createOrg();
+    const body = { model: 'gpt-4o', input_tokens: 5, output_tokens: 5 };
+    const { json: foreign } = await world.request('POST', '/v1/runs', { key: other.ownerKey, body });
+    const answers: unknown[] = [];
+    for (const id of [foreign.id, 'run_that_does_not_exist']) {
+      const labels = {
+        'purser.run_id': id,
+        'purser.tag.feature': 'joined',
+        'gen_ai.request.model': 'gpt-4o',
+      };
+      const answer = await sendSpans({ records: [chat(labels)] });
+      answers.push([answer.status, answer.json]);
+    }
+    expect(answers[0]).toEqual(answers[1]);
+    expect(await runs()).toEqual([]);
+    const after = await world.request('GET', `/v1/runs/${foreign.id}`, { key: other.ownerKey });
+    expect(after.json).toEqual(foreign);
   });
 
   test('a call is recorded once for each org', async () => {
