@@ -88,7 +88,7 @@ const tasksInBrowser =
  */
 const gatewayUnderLoad = [
   'src/gateway/expected-holds.test.ts',
-  'test/e2e/gateway-{chaos,kill,memory}.test.ts',
+  'test/e2e/gateway-{chaos,kill,memory,paced-kill}.test.ts',
 ];
 /** Every kind of fault in turn, with processes and databases of its own: minutes. `npm run faults` runs it with more rounds. */
 const faultTable = 'test/faults/fault-table.test.ts';

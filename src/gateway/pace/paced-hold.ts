@@ -22,7 +22,7 @@ export interface PacedHoldOptions {
 
 /** The hold is increased when it covers less than this part of the lead, and the call ends when it covers less than the smaller one. */
 const increaseBelow = 0.5;
-export const endBelow = 0.375;
+const endBelow = 0.375;
 
 export class PacedHold {
   readonly #options: PacedHoldOptions;

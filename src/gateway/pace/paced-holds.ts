@@ -3,7 +3,7 @@
  * ledger. The lead grows by the time that steps are late, because a provider goes on while this process does not.
  */
 import { type PacedOutput, tokensWithin } from '../../kernel/pace.ts';
-import { endBelow, PacedHold, type PacedHoldOptions } from './paced-hold.ts';
+import { PacedHold, type PacedHoldOptions } from './paced-hold.ts';
 
 export interface PacedHoldsOptions {
   /** Time by which holds are ahead of their calls. */
@@ -45,10 +45,12 @@ export class PacedHolds {
     return tokensWithin(output, this.leadMs);
   }
 
-  /** Returns the most that a provider generates beyond the hold of a call after this process was killed, at any time of the call. */
+  /**
+   * Returns the most that a provider generates beyond the hold of a call after this process was killed, at any time of the call. The
+   * lead is not subtracted, because the process may have been late before it was killed.
+   */
   unwatchedTokens(output: PacedOutput): number {
-    const { leadMs, goOnMs } = this.#options;
-    return Math.max(0, tokensWithin(output, goOnMs) - tokensWithin(output, leadMs * endBelow));
+    return tokensWithin(output, this.#options.goOnMs);
   }
 
   add(call: Omit<PacedHoldOptions, 'nowMs' | 'leadMs'>): PacedHold {
