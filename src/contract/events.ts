@@ -131,6 +131,17 @@ const MissingPrice = open({
   charged_at: timestamp,
 });
 
+const PaceExceeded = open({
+  model: text,
+  connection_id: text,
+  run_id: nullable(text),
+  output_tokens: count,
+  assumed_output_tokens: Type.Integer({
+    description: 'The most that the hold assumed for a call of this duration.',
+  }),
+  duration_ms: count,
+});
+
 const UnpricedModel = open({
   model: text,
   run_id: Type.String({ description: 'The first run of the day.' }),
@@ -607,6 +618,19 @@ export const eventCatalog = {
       run_id: 'run_01hzy4t0000000000000000000',
       runs: 120,
       used_before: '2026-11-14T17:32:00.000Z',
+    },
+  ),
+  'gateway.pace_exceeded': kind(
+    'A call with `hold: paced` generated faster than its hold assumed, so that its cost may exceed a limit. Later calls assume a faster pace. ' +
+      'Sent at most once a day (UTC) per model and connection.',
+    PaceExceeded,
+    {
+      model: 'gpt-4o',
+      connection_id: 'con_01hzy4t0000000000000000000',
+      run_id: 'run_01hzy4t0000000000000000000',
+      output_tokens: 9000,
+      assumed_output_tokens: 4000,
+      duration_ms: 4000,
     },
   ),
   'price.change_pending': kind(

@@ -8,6 +8,7 @@ import type { ProviderClient } from './forward/provider-client.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { HoldCoverage, IncreaseCallHold } from './hold-coverage.ts';
 import type { Deployments } from './learned/deployments.ts';
+import type { PaceEvents } from './pace/pace-events.ts';
 import type { PaceHistory } from './pace/pace-history.ts';
 import type { PacedHolds } from './pace/paced-holds.ts';
 import type { Settlements } from './settle/settlements.ts';
@@ -35,6 +36,7 @@ export interface GatewayContext {
   readonly work: SlicedWork;
   readonly increaseHold: IncreaseCallHold;
   readonly pacedHolds: PacedHolds;
+  readonly paceEvents: PaceEvents;
   readonly paces: PaceHistory;
   readonly storedResponses: StoredResponses;
 }

@@ -35,6 +35,7 @@ import type { Deployments } from './learned/deployments.ts';
 import { type CountsStore, createLearnedCounts } from './learned/learned-counts.ts';
 import { forwardCall } from './metered-call.ts';
 import { listModels } from './models-list.ts';
+import type { PaceEvents } from './pace/pace-events.ts';
 import { createPaceHistory } from './pace/pace-history.ts';
 import { PacedHolds } from './pace/paced-holds.ts';
 import { dropContent, readCall, requireUtf8 } from './parse-call.ts';
@@ -56,6 +57,7 @@ export interface GatewayDependencies
   /** Counts learned from earlier calls of all processes. */
   readonly learned: CountsStore;
   readonly deployments: Deployments;
+  readonly paceEvents: PaceEvents;
   readonly clock: Clock;
   readonly log: Log;
   /** Directory of settlements that wait for the ledger. */
@@ -134,6 +136,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     coverage: createHoldCoverage(deps.increaseHold),
     increaseHold: deps.increaseHold,
     pacedHolds,
+    paceEvents: deps.paceEvents,
     paces,
     storedResponses,
     turns: new Turns(callsPerTurn),
@@ -312,7 +315,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
       await Promise.race([settled, pause(waitMs, undefined, { ref: false })]);
       await cut();
       await context.client.close();
-      await Promise.all([learned.flush(), deps.deployments.flush()]);
+      await Promise.all([learned.flush(), deps.deployments.flush(), deps.paceEvents.flush()]);
       await settlements.close();
     },
   };

@@ -251,8 +251,8 @@ class CallInProgress implements OngoingCall, RelayedCall {
 
   /** Learns the pace of the model, and notes a call that was faster than its hold assumed. */
   #learnPace(outputTokens: number): void {
-    const { plan, caller } = this.#given;
-    const { paces, metrics } = this.#context;
+    const { plan, admitted, caller } = this.#given;
+    const { paces, paceEvents, metrics } = this.#context;
     const { connection, elapsedMs } = this.#attempts;
     if (plan.settings.hold !== 'paced' || connection === undefined) {
       return;
@@ -263,8 +263,10 @@ class CallInProgress implements OngoingCall, RelayedCall {
       model: plan.model,
       tier: tierOf(plan.service),
     };
-    if (plan.paced !== undefined && outputTokens > tokensWithin(plan.paced, elapsedMs)) {
+    const assumedTokens = plan.paced && tokensWithin(plan.paced, elapsedMs);
+    if (assumedTokens !== undefined && outputTokens > assumedTokens) {
       metrics.paceExceeded();
+      paceEvents.exceeded({ ...subject, runId: admitted.runId, outputTokens, assumedTokens, elapsedMs });
     }
     if (this.#stream?.relay.hasWaited !== true) {
       paces.learn(subject, { outputTokens, elapsedMs, answers: plan.call.choices });

@@ -1,9 +1,12 @@
 /** `hold: paced`: calls of a provider that bills all that it has generated, shown or not, also what nobody receives any more. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { TObject } from 'typebox';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
 import { connectionTo, type GatewayWorld, useGatewayWorld } from '../../test/support/gateway-world.ts';
+import { eventSchema } from '../contract/events.ts';
+import { compileBody } from '../platform/http/routes/validation.ts';
 
 /** A long lead, so that a busy machine is never later than it. */
 const gateway = useGatewayWorld({ SVC_GATEWAY_HOLD_LEAD_MS: '6000' });
@@ -188,4 +191,32 @@ test('twenty calls of 128,000 tokens fit into a budget that the worst case of on
     expect(await response.text()).toContain('end_turn');
   }
   expect(await gateway.spentNanos()).toBeLessThanOrEqual(capNanos);
+});
+
+test('calls that are faster than assumed are charged in full, and emit one event for the model', async () => {
+  const { world, org } = gateway;
+  const hook = { url: 'https://hooks.example.com/purser', events: ['gateway.*'] };
+  const path = `/v1/orgs/${org.id}/webhooks`;
+  expect((await world.request('POST', path, { key: org.ownerKey, body: hook })).status).toBe(201);
+  [perSecond, hiddenTokens] = [40_000, 40_000];
+  for (const response of await Promise.all([call(), call(), call()])) {
+    expect(await response.text()).toContain('end_turn');
+  }
+  const runs = (await gateway.runs()).slice(0, 3);
+  const fast = { output_tokens: hiddenTokens, marks: ['over_hold'] };
+  expect(runs).toMatchObject([fast, fast, fast]);
+  const events = await eventually(async () => {
+    const found = await world.db.query<{ data: { readonly run_id: string } }>(
+      "SELECT data FROM outbox WHERE tenant_id = $1 AND type = 'gateway.pace_exceeded'",
+      [org.id],
+    );
+    expect(found).not.toEqual([]);
+    return found;
+  });
+  expect(events).toMatchObject([
+    { data: { model: 'claude-test', connection_id: 'con_anthropic', output_tokens: hiddenTokens } },
+  ]);
+  expect(runs.map(({ id }) => id)).toContain(events[0]?.data.run_id);
+  const { data } = eventSchema('gateway.pace_exceeded').properties;
+  expect(compileBody(data as TObject)(events[0]?.data)).toEqual([]);
 });

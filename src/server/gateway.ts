@@ -3,7 +3,13 @@
 import { join } from 'node:path';
 import { decideRoute } from '../capabilities/governance/routing/index.ts';
 import { increaseCallHold } from '../capabilities/insight/ledger/index.ts';
-import { countsStore, createDeployments, createGateway, type Gateway } from '../gateway/index.ts';
+import {
+  countsStore,
+  createDeployments,
+  createGateway,
+  createPaceEvents,
+  type Gateway,
+} from '../gateway/index.ts';
 import type { CalledAt } from '../kernel/model-hosts.ts';
 import { withLastKnown } from '../platform/cache/last-known.ts';
 import type { Components } from './components.ts';
@@ -66,6 +72,7 @@ export function createAppGateway(deps: AppDependencies, components: Components):
         () => false,
       ),
     learned: countsStore(db),
+    paceEvents: createPaceEvents({ db, ids: deps.ids, clock, log, wants: services.events.wants }),
     directory: join(config.dataDir, 'gateway'),
     collectMs: config.databaseUrl === undefined ? collectMs.alone : collectMs.shared,
     holdLeadMs: config.gatewayHoldLeadMs,

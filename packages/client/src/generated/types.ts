@@ -1860,11 +1860,28 @@ export interface GatewayCallList {
   readonly processes: number;
 }
 
+export interface GatewayEventData {
+  readonly model: string;
+  readonly connection_id: string;
+  readonly run_id: string | null;
+  readonly output_tokens: number;
+  readonly assumed_output_tokens: number;
+  readonly duration_ms: number;
+}
+
 export type GatewayHold = 'worst_case' | 'expected' | 'paced';
 
 export type GatewayOnAbort = 'drain' | 'close';
 
 export type GatewayOnLimit = 'refuse' | 'fit' | 'fallback';
+
+export interface GatewayPaceExceededEvent {
+  readonly id: string;
+  readonly type: 'gateway.pace_exceeded';
+  readonly created_at: string;
+  readonly org_id: string;
+  readonly data: GatewayEventData;
+}
 
 export interface Hold {
   readonly decision_id: string;
@@ -4722,4 +4739,4 @@ export interface ErrorDetails {
 export type ErrorCodeName = keyof ErrorDetails;
 
 /** Every event that a webhook subscription can receive. */
-export type PurserEvent = LimitThresholdReachedEvent | LimitExhaustedEvent | LimitExhaustionForecastEvent | RunFinishedEvent | RunUnsettledEvent | RunAdjustedEvent | PriceMissingEvent | ModelUnpricedEvent | PriceChangePendingEvent | StatementDriftEvent | KeyCreatedEvent | KeyUpdatedEvent | KeyRotatedEvent | KeyRevokedEvent | KeyExpiringEvent | MemberInvitedEvent | MemberJoinedEvent | MemberUpdatedEvent | MemberRemovedEvent | SsoUpdatedEvent | OrgCreatedEvent | OrgUpdatedEvent | OrgSuspendedEvent | OrgReinstatedEvent | OrgIpAllowListUpdatedEvent | OrgResidencyUpdatedEvent | SupportGrantCreatedEvent | SupportGrantApprovedEvent | SupportGrantDeniedEvent | SupportGrantRevokedEvent | SupportSessionOpenedEvent | SupportSettingsUpdatedEvent | BudgetCreatedEvent | BudgetUpdatedEvent | BudgetDeletedEvent | SpendCapUpdatedEvent | SpendCapDeletedEvent | ChainBudgetUpdatedEvent | CustomerLimitCreatedEvent | CustomerLimitUpdatedEvent | CustomerLimitDeletedEvent | CreditPackCreatedEvent | CreditPackUpdatedEvent | CreditPackVoidedEvent | PrepaidUpdatedEvent | PrepaidToppedUpEvent | PlanAssignedEvent | RateLimitsUpdatedEvent | OrgPriceUpdatedEvent | OrgPriceRemovedEvent | PolicyBlockedEvent | ApprovalRequestedEvent | ApprovalApprovedEvent | ApprovalDeniedEvent | ApprovalUsedUpEvent | ApprovalExpiredEvent | EdgeDecisionsImportedEvent | EvalRecordedEvent | EvalDeletedEvent | RoutingPolicyUpdatedEvent | RoutingPolicyDeletedEvent | OrgRetentionPolicyUpdatedEvent | OrgUnpricedPolicyUpdatedEvent | AuditCheckpointEvent | DigestWeeklyEvent | WebhookDisabledEvent | WebhookTestEvent;
+export type PurserEvent = LimitThresholdReachedEvent | LimitExhaustedEvent | LimitExhaustionForecastEvent | RunFinishedEvent | RunUnsettledEvent | RunAdjustedEvent | PriceMissingEvent | ModelUnpricedEvent | GatewayPaceExceededEvent | PriceChangePendingEvent | StatementDriftEvent | KeyCreatedEvent | KeyUpdatedEvent | KeyRotatedEvent | KeyRevokedEvent | KeyExpiringEvent | MemberInvitedEvent | MemberJoinedEvent | MemberUpdatedEvent | MemberRemovedEvent | SsoUpdatedEvent | OrgCreatedEvent | OrgUpdatedEvent | OrgSuspendedEvent | OrgReinstatedEvent | OrgIpAllowListUpdatedEvent | OrgResidencyUpdatedEvent | SupportGrantCreatedEvent | SupportGrantApprovedEvent | SupportGrantDeniedEvent | SupportGrantRevokedEvent | SupportSessionOpenedEvent | SupportSettingsUpdatedEvent | BudgetCreatedEvent | BudgetUpdatedEvent | BudgetDeletedEvent | SpendCapUpdatedEvent | SpendCapDeletedEvent | ChainBudgetUpdatedEvent | CustomerLimitCreatedEvent | CustomerLimitUpdatedEvent | CustomerLimitDeletedEvent | CreditPackCreatedEvent | CreditPackUpdatedEvent | CreditPackVoidedEvent | PrepaidUpdatedEvent | PrepaidToppedUpEvent | PlanAssignedEvent | RateLimitsUpdatedEvent | OrgPriceUpdatedEvent | OrgPriceRemovedEvent | PolicyBlockedEvent | ApprovalRequestedEvent | ApprovalApprovedEvent | ApprovalDeniedEvent | ApprovalUsedUpEvent | ApprovalExpiredEvent | EdgeDecisionsImportedEvent | EvalRecordedEvent | EvalDeletedEvent | RoutingPolicyUpdatedEvent | RoutingPolicyDeletedEvent | OrgRetentionPolicyUpdatedEvent | OrgUnpricedPolicyUpdatedEvent | AuditCheckpointEvent | DigestWeeklyEvent | WebhookDisabledEvent | WebhookTestEvent;

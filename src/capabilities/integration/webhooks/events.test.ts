@@ -302,10 +302,11 @@ test('every stored event matches the catalog', async () => {
     return compileBody(eventSchema(type))(event).map((fieldError) => ({ type, ...fieldError }));
   });
   expect(faults).toEqual([]);
-  // Every type in the catalog is emitted. Events of the dispatcher and of fail-open imports are covered by their own tests.
+  // Every type in the catalog is emitted. Events of the dispatcher, of the gateway and of fail-open imports are covered by their own tests.
   const written = new Set(all.map(({ type }) => type));
   expect(eventTypes.filter((type) => !written.has(type)).sort()).toEqual([
     'edge.decisions_imported',
+    'gateway.pace_exceeded',
     'webhook.disabled',
     'webhook.test',
   ]);
