@@ -307,13 +307,14 @@ export class Model {
     const forgiven = least(sum(earlier.map(({ uncovered }) => uncovered)), -delta);
     const burned = merged(earlier.flatMap(({ packs }) => packs)).filter(([, amount]) => amount > 0n);
     const back = spread([...burned].reverse(), -delta - forgiven);
-    const prepaid = this.limitsOf('run', scope).find(({ kind }) => kind === 'prepaid');
+    // The balance that paid gets its share back, even if it has ended since.
+    const balance = earlier.find(({ prepaid }) => prepaid !== undefined)?.prepaid?.[0];
     const paidBefore = sum(earlier.map((entry) => entry.prepaid?.[1] ?? 0n));
     return {
       ...fields,
       packs: back.map(([id, amount]): Paid => [id, -amount]),
       uncovered: -forgiven,
-      prepaid: prepaid && [prepaid.id, -least(paidBefore, -delta)],
+      prepaid: balance === undefined ? undefined : [balance, -least(paidBefore, -delta)],
     };
   }
 
