@@ -14,6 +14,7 @@ import type { ToolFormat } from '../kernel/providers/call-format.ts';
 import type { CallUsage, ServerTools } from '../kernel/providers/call-usage.ts';
 import {
   defaultImageModel,
+  freeWith,
   type OfferedTool,
   offeredTools,
   requestsCompaction,
@@ -145,14 +146,6 @@ export async function planTools(
     bodyMax: most === bodyMax ? undefined : bodyMax,
     isVisible: format.showsCalls,
   };
-}
-
-const dateOfFreeExecution = '20260209';
-
-/** Returns the unit that is free beside a tool. Anthropic charges no code executions of requests with these web tools. */
-function freeWith({ type }: OfferedTool): readonly string[] {
-  const date = /^web_(?:search|fetch)_(\d{8})$/.exec(type)?.[1];
-  return date !== undefined && date >= dateOfFreeExecution ? ['code_execution'] : [];
 }
 
 /** Returns the price of the model that a tool uses. Only OpenAI and Azure have a known model for generated images. */

@@ -89,3 +89,72 @@ test('a stated cost that the price of the organization replaces stays visible', 
   const run = await costOf('wrap', 'own', { cost: 0.0125, is_byok: false }, false);
   expect(run.stated).toBe('0.0125');
 });
+
+const execution = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'bash_code_execution', input: {} };
+const executionTool = { type: 'code_execution_20250825', name: 'code_execution' };
+const freeSearch = { type: 'web_search_20260209', name: 'web_search' };
+const upload = { role: 'user', content: [{ type: 'container_upload', file_id: 'file_1' }] };
+const message = { type: 'message', model: 'tooled', usage: { input_tokens: 10, output_tokens: 5 } };
+const interpreter = { type: 'code_interpreter', container: { type: 'auto' } };
+const response = { object: 'response', model: 'tooled', usage: { input_tokens: 10, output_tokens: 5 } };
+const run = (container_id: string) => ({ type: 'code_interpreter_call', container_id });
+
+test.each<[string, object, object, object]>([
+  [
+    'code executions',
+    { tools: [executionTool] },
+    { ...message, content: [execution, execution] },
+    { code_execution: 2 },
+  ],
+  [
+    'no executions beside a web tool',
+    { tools: [executionTool, freeSearch] },
+    { ...message, content: [execution] },
+    {},
+  ],
+  [
+    'a container with files',
+    { tools: [executionTool], messages: [upload] },
+    { ...message, content: [] },
+    { code_execution: 1 },
+  ],
+  [
+    'an unused container',
+    { input: 'Hi', tools: [interpreter] },
+    { ...response, output: [] },
+    { code_interpreter: 1 },
+  ],
+  [
+    'each container once',
+    { input: 'Hi', tools: [interpreter] },
+    { ...response, output: [run('a'), run('a'), run('b')] },
+    { code_interpreter: 2 },
+  ],
+])('the tools of a call are charged: %s', async (_, request, answer, units) => {
+  await putPrice(`/v1/admin/models/tooled`, '1', {
+    units: { code_execution: '0.05', code_interpreter: '0.03' },
+  });
+  const path = 'input' in request ? 'responses' : 'messages';
+  const sdk = {
+    fetch: async () => Response.json(answer),
+    withOptions: (options: { readonly fetch: typeof fetch }) => options,
+  };
+  gateway.world.clock.advanceSeconds(1);
+  const body = { model: 'tooled', max_tokens: 100, messages: [], ...request };
+  await (purser.wrap(sdk) as unknown as { fetch: typeof fetch }).fetch(
+    `https://provider.example/v1/${path}`,
+    {
+      method: 'POST',
+      body: JSON.stringify(body),
+    },
+  );
+  await purser.flush();
+  await eventually(async () => expect(await gateway.holds()).toBe(0));
+  const [latest] = await gateway.runs();
+  const { json } = await gateway.world.request('GET', `/v1/runs/${latest?.id}`, {
+    key: gateway.org.ownerKey,
+  });
+  const nanos = Object.entries(units).map(([unit, count]) => (unit === 'code_execution' ? 50 : 30) * count);
+  const usd = (nanos.reduce((sum, one) => sum + one, 0) * 1_000 + 60) / 1_000_000;
+  expect([json.units, Number(json.cost_usd), json.marks.includes('unpriced')]).toEqual([units, usd, false]);
+});

@@ -3,13 +3,14 @@
  * the SDK, so that every method of the SDK is covered: plain calls, streams, their helpers and tools. Each attempt of the SDK is a call of
  * its own.
  */
-import { type CallOutcome, settledUsage } from '../../../src/kernel/providers/call-end.ts';
+import { type CallBounds, type CallOutcome, settledUsage } from '../../../src/kernel/providers/call-end.ts';
 import type { CallFormat } from '../../../src/kernel/providers/call-format.ts';
 import { otherModel } from '../../../src/kernel/providers/call-usage.ts';
 import { fieldsOf } from '../../../src/kernel/providers/fields.ts';
 import { receivedOf } from '../../../src/kernel/providers/received-text.ts';
 import { retryHeaders, type ShownError, shownError } from '../../../src/kernel/providers/shown-error.ts';
 import { bodyToSend, type CallPlan, formatOfRequest, planCall, UnmeteredCallError } from './call-plan.ts';
+import { chargedToolsOf } from './charged-tools.ts';
 import { PurserApiError } from './errors.ts';
 import { utf8Length } from './estimate.ts';
 import type { Decision, DecisionRequest } from './generated/types.ts';
@@ -143,7 +144,16 @@ class MeteredCall {
     if (!this.#end()) {
       return;
     }
-    const bounds = { inputTokens: this.plan.inputTokens, maxOutputTokens: this.maxOutputTokens };
+    const { format, body, inputTokens } = this.plan;
+    const tools = chargedToolsOf(format, body);
+    const bounds: CallBounds = {
+      inputTokens,
+      maxOutputTokens: this.maxOutputTokens,
+      chargedTools: (usage) => ({
+        serverTools: tools.charged(usage, outcome.toolCalls),
+        toolModels: usage.toolModels,
+      }),
+    };
     const servedModel = otherModel(outcome.servedModel, this.plan.model);
     const { fields, isFree, marks } = settledUsage(outcome, bounds, { attempts: [], isEstimated: false });
     const {
@@ -223,11 +233,17 @@ async function plain(call: MeteredCall, response: Response): Promise<Response> {
     await call.settle(unanswered('failed'));
     throw error;
   }
-  const { usage, isFinal, outputBound, servedModel } = receivedOf(format.response, text, choices, utf8Length);
+  const { usage, isFinal, outputBound, servedModel, toolCalls } = receivedOf(
+    format.response,
+    text,
+    choices,
+    utf8Length,
+  );
   await call.settle({
     status: 'succeeded',
     usage,
     isFinal,
+    toolCalls,
     outputBound: showsOutput ? utf8Length(text) : Number.POSITIVE_INFINITY,
     receivedBytes: outputBound,
     isAccepted: true,
@@ -255,6 +271,7 @@ function streamed(
         usage: usage.usage(),
         isFinal: usage.isFinal,
         serverTools: usage.serverTools,
+        toolCalls: usage.toolCalls,
         outputBound: showsOutput && !usage.isReasoningHidden ? usage.outputBound : Number.POSITIVE_INFINITY,
         receivedBytes: usage.outputBound,
         isAccepted: true,

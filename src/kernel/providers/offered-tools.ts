@@ -84,6 +84,14 @@ export function offeredTools({ tools }: CallFormat, body: Fields): readonly Offe
   return found.length === 0 ? noTools : found;
 }
 
+const dateOfFreeExecution = '20260209';
+
+/** Returns the unit that is free beside a tool. Anthropic charges no code executions of requests with these web tools. */
+export function freeWith({ type }: OfferedTool): readonly string[] {
+  const date = /^web_(?:search|fetch)_(\d{8})$/.exec(type)?.[1];
+  return date !== undefined && date >= dateOfFreeExecution ? ['code_execution'] : [];
+}
+
 /** Returns the plugins. A provider may read a value that is not a list as one plugin. */
 function pluginsOf({ plugins }: Fields): readonly unknown[] {
   if (plugins == null || plugins === false) {
