@@ -177,7 +177,7 @@ def reason_of(sample, entry, difference):
     if prefixed is not None and prefixed is not entry and not prefixed.get("input_cost_per_token"):
         return "LiteLLM uses another entry of the same name, without a price"
     if "off_peak_pricing" in entry:
-        return "LiteLLM applies rates by the time of day, which prices do not have"
+        return "LiteLLM applies rates by the time of day, and the sample names no time"
     if tier == "batch" and "one-hour write" in terms and is_one_hour_rate(sample, entry, difference):
         return "LiteLLM charges one-hour writes of batches like five-minute writes; Anthropic's factors multiply"
     if tier == "batch" and "region us" in terms and entry["litellm_provider"] == "anthropic":
