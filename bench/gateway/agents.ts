@@ -1,4 +1,4 @@
-/** Agent sessions that share a budget, until no further call of theirs is allowed. */
+/** Agent sessions that share a budget, until no further call of theirs is allowed or their time is over. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { normal, seededRandom } from '../../test/support/series.ts';
 import type { Sample } from '../measure.ts';
@@ -16,6 +16,8 @@ const context = 'The quick brown fox jumps over the lazy dog. '.repeat(533);
 /** A session has given up if it was denied as often since the last call ended. */
 const denialsToGiveUp = 2;
 const spentFrom = 0.98;
+/** Time of the agents after which no call starts. Enough to spend the budget if few calls are denied. */
+export const minutesMax = 15;
 
 export interface Agents {
   readonly sessions: number;
@@ -72,6 +74,8 @@ export async function runAgents(
   const denials = new Map<number, { count: number; example: string }>();
   const wouldHaveFit = new Set<string>();
   let first: { readonly settled: number; readonly withRunning: number } | undefined;
+  const startedMs = performance.now();
+  const minutes = () => ((performance.now() - startedMs) * clockFactor) / 60_000;
   let [whole, cut, cutEarly, ends] = [0, 0, 0, 0];
 
   function noteDenial(name: string, status: number, example: string): void {
@@ -92,7 +96,7 @@ export async function runAgents(
     let call = 1;
     let denied = 0;
     let seenEnds = ends;
-    while (call <= callsPerSession) {
+    while (call <= callsPerSession && minutes() < minutesMax) {
       const name = nameOf(number, call);
       const before = provider.requestsOf(name);
       const { status, text } = await send(way, textOf(name));
@@ -123,6 +127,7 @@ export async function runAgents(
       'billed / budget, %': percent(provider.billedUsd() / budgetUsd),
       'settled at the first denial, %': percent(first?.settled ?? 1),
       'settled and running at the first denial, %': percent(first?.withRunning ?? 1),
+      'minutes of the agents': minutes(),
       'calls finished': whole,
       'calls cut': cut,
       'calls cut before 98 % was spent, %': percent(cutEarly / Math.max(1, whole + cut)),

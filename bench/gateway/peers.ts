@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../test/support/free-port.ts';
 import { liteLlm, liteLlmSettings } from '../../test/support/litellm.ts';
-import { install } from '../../test/support/tool-cache.ts';
+import { install, type Tool } from '../../test/support/tool-cache.ts';
 import { owned, type ServerProcess, server, temporaryDirectory } from '../processes.ts';
 
 export interface GatewayServer extends ServerProcess {
@@ -58,18 +58,25 @@ const liteLlmKey = 'sk-key-of-the-bench';
  */
 export type LiteLlmBudget = { readonly of: 'key' | 'provider'; readonly usd: number };
 
+export interface LiteLlmOptions {
+  readonly budget?: LiteLlmBudget;
+  readonly tool?: Tool;
+  /** A model of Anthropic that is called instead of one of OpenAI. */
+  readonly anthropicModel?: string;
+}
+
 export async function startLiteLlm(
   providerPort: number,
-  budget?: LiteLlmBudget,
+  { budget, tool = liteLlm, anthropicModel }: LiteLlmOptions = {},
 ): Promise<GatewayServer | Absent> {
-  const installed = await install(liteLlm);
+  const installed = await install(tool);
   if ('missing' in installed) {
     return installed;
   }
   const directory = temporaryDirectory();
   const config = join(directory, 'config.yaml');
   // JSON is YAML.
-  await writeFile(config, JSON.stringify(liteLlmConfig(providerPort, budget)));
+  await writeFile(config, JSON.stringify(liteLlmConfig(providerPort, budget, anthropicModel)));
   if (budget?.of === 'key') {
     await writeFile(join(directory, 'bench_auth.py'), customAuth(budget.usd));
   }
@@ -79,11 +86,21 @@ export async function startLiteLlm(
   return { ...started, headers: { authorization: `Bearer ${liteLlmKey}` } };
 }
 
-function liteLlmConfig(providerPort: number, budget: LiteLlmBudget | undefined): object {
-  const api = { api_key: 'provider', api_base: `http://127.0.0.1:${providerPort}/v1` };
+function liteLlmConfig(
+  providerPort: number,
+  budget: LiteLlmBudget | undefined,
+  anthropicModel: string | undefined,
+): object {
+  const address = `http://127.0.0.1:${providerPort}`;
+  const model =
+    anthropicModel === undefined
+      ? { model: 'openai/gpt-4o', api_base: `${address}/v1` }
+      : { model: `anthropic/${anthropicModel}`, api_base: address };
   const ofProvider = { openai: { budget_limit: budget?.usd, time_period: '1d' } };
   return {
-    model_list: [{ model_name: 'gpt-4o', litellm_params: { model: 'openai/gpt-4o', ...api } }],
+    model_list: [
+      { model_name: anthropicModel ?? 'gpt-4o', litellm_params: { ...model, api_key: 'provider' } },
+    ],
     litellm_settings: { num_retries: 0, request_timeout: 600 },
     ...(budget?.of === 'provider' && { router_settings: { provider_budget_config: ofProvider } }),
     general_settings: {
@@ -104,7 +121,7 @@ async def authenticate(request, api_key):
 `;
 }
 
-async function start(
+export async function start(
   command: string,
   args: readonly string[],
   port: number,

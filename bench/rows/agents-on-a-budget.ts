@@ -1,18 +1,22 @@
 /** Compares how far a budget reaches for agents that ask for far more output than they use, and whether it holds. */
 import type { HoldMode } from '../../src/contract/hold-modes.ts';
+import { liteLlmNewest, liteLlmNewestVersion } from '../../test/support/litellm.ts';
 import { benchOrg } from '../bench-org.ts';
-import { startAgentProvider } from '../gateway/agent-provider.ts';
+import { agentModel, startAgentProvider } from '../gateway/agent-provider.ts';
 import {
   type AgentsResult,
   type AgentWay,
   callOf,
   clockFactor,
   maxTokens,
+  minutesMax,
   plannedOutputs,
   runAgents,
   totalUsd,
 } from '../gateway/agents.ts';
-import { gatewayKey } from '../gateway/contenders.ts';
+import { claudeVersion, startClaudeGateway } from '../gateway/claude-gateway.ts';
+import { gatewayKey, isAbsent } from '../gateway/contenders.ts';
+import { startLiteLlm } from '../gateway/peers.ts';
 import type { Sample, SingleRow } from '../measure.ts';
 import { startService } from '../processes.ts';
 
@@ -35,6 +39,24 @@ const contenders: readonly Contender[] = [
     name: `Purser ${hold}`,
     start: (providerPort: number, budgetUsd: number) => purser(hold, providerPort, budgetUsd),
   })),
+  {
+    name: `LiteLLM ${liteLlmNewestVersion}`,
+    async start(providerPort, usd) {
+      const started = await startLiteLlm(providerPort, {
+        budget: { of: 'key', usd },
+        tool: liteLlmNewest,
+        anthropicModel: agentModel,
+      });
+      return isAbsent(started) ? started : { ...started, path: '/v1/messages' };
+    },
+  },
+  {
+    name: `claude gateway ${claudeVersion}`,
+    async start(providerPort, budgetUsd) {
+      const started = await startClaudeGateway(providerPort, budgetUsd);
+      return isAbsent(started) ? started : { ...started, path: '/v1/messages' };
+    },
+  },
 ];
 
 export const agentsOnABudget: SingleRow = {
@@ -42,7 +64,7 @@ export const agentsOnABudget: SingleRow = {
   name: 'agents-on-a-budget',
   what:
     `${sessions} agents at once, ${callsPerSession} calls each of at most ${maxTokens} tokens, all hidden (median 900, p99 20,000), on ` +
-    `a budget of half of what they cost. Time passes ${clockFactor} times as fast, for the provider, the agents and Purser`,
+    `a budget of half of what they cost, for ${minutesMax} minutes. Time passes ${clockFactor} times as fast, for the provider, the agents and Purser`,
   toReach: {
     'Purser worst_case: billed / budget, %': { atMost: 100 },
     'Purser expected: billed / budget, %': { atMost: 100 },
@@ -55,7 +77,10 @@ export const agentsOnABudget: SingleRow = {
     const agents = { sessions, callsPerSession: small ? 10 : callsPerSession, seed };
     const outputs = plannedOutputs(agents);
     const budgetUsd = Math.round(totalUsd(outputs) / 2);
-    const notes = [`The budget is $${budgetUsd}.`];
+    const notes = [
+      `The budget is $${budgetUsd}.`,
+      'Bifrost did not take part: its npm package has no gateway, but downloads it from a server of its own.',
+    ];
     let figures: Sample = {};
     for (const { name, start } of contenders) {
       progress(name);

@@ -102,7 +102,7 @@ async function liteLlm(
   provider: Provider,
   of: LiteLlmBudget['of'],
 ): Promise<Contender | { missing: string }> {
-  const started = await startLiteLlm(provider.port, { of, usd: budgetUsd });
+  const started = await startLiteLlm(provider.port, { budget: { of, usd: budgetUsd } });
   return isAbsent(started) ? started : { ...started, path: '/v1/chat/completions' };
 }
 

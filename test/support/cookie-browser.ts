@@ -18,12 +18,16 @@ export class Browser {
   /** `withCookies: false` sends the request like a form that is posted to another site. */
   async request(
     url: string,
-    { form, withCookies = true }: { form?: Record<string, string>; withCookies?: boolean } = {},
+    {
+      form,
+      origin,
+      withCookies = true,
+    }: { form?: Record<string, string>; origin?: string; withCookies?: boolean } = {},
   ): Promise<BrowserAnswer> {
     const cookie = withCookies ? this.cookies(url) : '';
     const response = await fetch(url, {
       redirect: 'manual',
-      headers: cookie === '' ? {} : { cookie },
+      headers: { ...(cookie !== '' && { cookie }), ...(origin !== undefined && { origin }) },
       ...(form !== undefined && { method: 'POST', body: new URLSearchParams(form) }),
     });
     this.#remember(url, response.headers.getSetCookie());

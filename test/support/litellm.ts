@@ -9,6 +9,17 @@ export const liteLlm: Tool = {
   packages: [`litellm[proxy]==${liteLlmVersion}`],
 };
 
+export const liteLlmNewestVersion = '1.109.1';
+
+/** The newest version, whose budgets reserve. It requires versions of two packages that some mirrors do not have yet. */
+export const liteLlmNewest: Tool = {
+  name: 'litellm-newest',
+  from: 'PyPI',
+  packages: [`litellm[proxy]==${liteLlmNewestVersion}`],
+  overrides: { certifi: '>=2026.6', 'litellm-proxy-extras': '>=0.4' },
+  python: '3.12',
+};
+
 /** Settings of a proxy that asks no other server for anything. */
 export const liteLlmSettings: Readonly<Record<string, string>> = {
   LITELLM_MODE: 'PRODUCTION',

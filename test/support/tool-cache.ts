@@ -25,7 +25,7 @@ export interface Tool {
   readonly packages: readonly string[];
   /** The lowest version of Python that runs them, such as `3.12`. By default any. */
   readonly python?: string;
-  /** Versions of packages that npm packages depend on. */
+  /** Versions of packages that the packages depend on, used instead of those that they require. */
   readonly overrides?: Readonly<Record<string, string>>;
 }
 
@@ -65,9 +65,27 @@ async function fromNpm(directory: string, { packages, overrides = {} }: Tool): P
   await run('npm', ['install', ...options, ...packages], { maxBuffer: outputBytesMax });
 }
 
-async function fromPyPI(directory: string, { packages, python = '3.0' }: Tool): Promise<void> {
+async function fromPyPI(directory: string, { packages, overrides, python = '3.0' }: Tool): Promise<void> {
   await runPython(python, ['-m', 'venv', directory]);
-  await run(join(directory, 'bin/pip'), ['install', '--quiet', ...packages], { maxBuffer: outputBytesMax });
+  const pip = (...wanted: readonly string[]) =>
+    run(join(directory, 'bin/pip'), ['install', '--quiet', ...wanted], { maxBuffer: outputBytesMax });
+  if (overrides === undefined) {
+    await pip(...packages);
+    return;
+  }
+  // pip installs no other version than a package requires.
+  await pip('uv');
+  const file = join(directory, 'overrides.txt');
+  await writeFile(
+    file,
+    Object.entries(overrides)
+      .map((override) => override.join(''))
+      .join('\n'),
+  );
+  const options = ['--quiet', '--python', join(directory, 'bin/python'), '--override', file];
+  await run(join(directory, 'bin/uv'), ['pip', 'install', ...options, ...packages], {
+    maxBuffer: outputBytesMax,
+  });
 }
 
 /** Newer versions that may be installed beside `python3`. */
