@@ -1,7 +1,7 @@
 /** Commands of many orgs at the same time. On PostgreSQL they share transactions, which must not be noticed. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { limitOf, usd } from '../../test/support/ledger-values.ts';
+import { amountsOf, limitOf, usd } from '../../test/support/ledger-values.ts';
 import { LedgerWorld, openLedgerOn, verdictOf } from '../../test/support/ledger-world.ts';
 import { engine, openPlace } from '../../test/support/test-database.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
@@ -9,6 +9,8 @@ import type { Database, Transaction } from '../platform/db/database.ts';
 /** The transactions that the ledger began, and their statements. */
 let transactions = 0;
 let statements: string[] = [];
+/** Number of statements outside of transactions. */
+let reads = 0;
 
 /** Counts transactions, and lets a test fail statements. */
 let failing: ((sql: string, params: readonly unknown[]) => boolean) | undefined;
@@ -16,6 +18,7 @@ let failing: ((sql: string, params: readonly unknown[]) => boolean) | undefined;
 function counted(db: Database): Database {
   return new Proxy(db, {
     get(target, name) {
+      reads += name === 'query' ? 1 : 0;
       if (name !== 'transaction') {
         const value = Reflect.get(target, name);
         return typeof value === 'function' ? value.bind(target) : value;
@@ -203,3 +206,26 @@ describe.runIf(engine === 'postgres')('on PostgreSQL', () => {
     await expectNoDrift(orgIds);
   });
 });
+
+test.runIf(engine === 'postgres')(
+  'increases of 200 holds of an org in one turn share a read and few transactions',
+  async () => {
+    const [orgId = ''] = await orgsWith(1, '1000');
+    const held = await Promise.all(Array.from({ length: 200 }, () => world.hold(orgId, '1')));
+    const ids = held.flatMap((result) => (result.kind === 'held' ? [result.hold.id] : []));
+    expect(ids).toHaveLength(200);
+    [reads, transactions, statements] = [0, 0, []];
+    const results = await Promise.all(
+      ids.map(async (id) => {
+        expect(await world.ledger.reads.findHold(orgId, id)).toMatchObject({ id, orgId });
+        return world.ledger.increase(orgId, id, { by: amountsOf('0.5'), requestId: null });
+      }),
+    );
+    expect(new Set(results.map(({ kind }) => kind))).toEqual(new Set(['changed']));
+    expect(reads).toBe(1);
+    expect(transactions).toBeLessThanOrEqual(5);
+    expect(statements.length).toBeLessThanOrEqual(50);
+    expect(await world.ledger.reads.findHold(orgId, 'dec_unknown')).toBeUndefined();
+    await expectNoDrift([orgId]);
+  },
+);

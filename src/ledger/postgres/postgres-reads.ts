@@ -10,8 +10,9 @@ import type { CounterState, LedgerReads } from '../ledger.ts';
 import { readSettled } from '../limits/counters.ts';
 import { countersOfScopes, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
 import { readOrgLimits } from '../limits/org-limits.ts';
+import { createHoldLookups } from './hold-lookups.ts';
 import { lockOrg } from './lock-orgs.ts';
-import { selectAllHolds, selectHolds, selectHoldsPage, selectHoldsSince } from './postgres-holds.ts';
+import { selectAllHolds, selectHoldsPage, selectHoldsSince } from './postgres-holds.ts';
 
 interface ReadDependencies {
   readonly db: Database;
@@ -22,7 +23,7 @@ export function createPostgresReads(deps: ReadDependencies): LedgerReads {
   const { db } = deps;
   return {
     holds: (orgId, query) => selectHoldsPage(db, orgId, query),
-    findHold: async (orgId, holdId) => (await selectHolds(db, [{ orgId, id: holdId }]))[0],
+    findHold: createHoldLookups(db),
     holdsInMemory: () => undefined,
     limitUsage: (orgId, limitIds) =>
       usageOf(deps, orgId, [], (limits, nowMs) => ownCounters(limits, limitIds, nowMs)),
