@@ -14,6 +14,8 @@ export class ApiError extends Error {
   readonly details: object;
   /** The limit that denied the request, for the record of denials. Not part of the envelope. */
   limitId: string | undefined;
+  /** The counter of the limit, which differs between the values of a limit for each value. Not part of the envelope. */
+  counterKey: string | undefined;
 
   constructor(code: ErrorCode, status: number, message: string, details: object) {
     super(message);
@@ -24,8 +26,9 @@ export class ApiError extends Error {
   }
 
   /** Adds the limit that denied the request, and returns this same error, because a new error would collect its stack again. */
-  deniedBy(limitId: string | undefined): this {
+  deniedBy(limitId: string | undefined, counterKey?: string): this {
     this.limitId = limitId;
+    this.counterKey = counterKey;
     return this;
   }
 

@@ -162,6 +162,7 @@ async function allowOpen(
     depth: 1,
     decisionId: verdict.decision_id,
     heldNanos: parseUsd(verdict.held_usd) ?? 0n,
+    shares: [],
     priceVersion: null,
     maxOutputTokens: body.max_output_tokens,
     remainingNanos: undefined,

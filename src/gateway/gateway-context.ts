@@ -7,6 +7,7 @@ import type { CallStatus } from './call-status.ts';
 import type { ProviderClient } from './forward/provider-client.ts';
 import type { GatewayMetrics } from './gateway-metrics.ts';
 import type { HoldCoverage, IncreaseCallHold } from './hold-coverage.ts';
+import type { HoldingCall } from './holding-calls.ts';
 import type { Deployments } from './learned/deployments.ts';
 import type { PaceEvents } from './pace/pace-events.ts';
 import type { PaceHistory } from './pace/pace-history.ts';
@@ -14,6 +15,7 @@ import type { PacedHolds } from './pace/paced-holds.ts';
 import type { Settlements } from './settle/settlements.ts';
 import type { StoredResponses } from './stored-responses.ts';
 import type { Turns } from './turns.ts';
+import type { DurationHistory } from './usage/duration-history.ts';
 import type { OutputHistory } from './usage/output-history.ts';
 
 export interface GatewayContext {
@@ -22,6 +24,7 @@ export interface GatewayContext {
   readonly settlements: Settlements;
   readonly ratios: TokenRatios;
   readonly outputs: OutputHistory;
+  readonly durations: DurationHistory;
   readonly prices: Pick<CallPrices, 'find'>;
   readonly deployments: Pick<Deployments, 'learn'>;
   readonly metrics: GatewayMetrics;
@@ -44,6 +47,8 @@ export interface GatewayContext {
 /** A call in progress. */
 export interface OngoingCall {
   status(): CallStatus;
+  /** Returns the amount that the call holds in a counter, and when it is expected to end; undefined if it holds none. */
+  holdingIn(orgId: string, counterKey: string): HoldingCall | undefined;
   /** Ends the call when the process stops. Resolves once it is settled or its settlement is on disk. */
   cut(): Promise<void>;
   /** Resolves once the call is settled or its settlement is on disk. */

@@ -28,6 +28,7 @@ import { forwardFree } from './free-call.ts';
 import { Drains, type GatewayContext } from './gateway-context.ts';
 import { createGatewayMetrics } from './gateway-metrics.ts';
 import { createHoldCoverage, type IncreaseCallHold } from './hold-coverage.ts';
+import { type HoldingCall, withHoldingCalls } from './holding-calls.ts';
 import { admitOnce } from './idempotency/admit-once.ts';
 import { callKeyOf } from './idempotency/call-key.ts';
 import { identifyCaller } from './identify-caller.ts';
@@ -45,6 +46,7 @@ import { createAbandonedHolds } from './settle/abandoned-holds.ts';
 import { createSettlements } from './settle/settlements.ts';
 import { createStoredResponses } from './stored-responses.ts';
 import { Turns } from './turns.ts';
+import { createDurationHistory } from './usage/duration-history.ts';
 import { createOutputHistory } from './usage/output-history.ts';
 
 export interface GatewayDependencies
@@ -127,6 +129,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     settlements,
     ratios,
     outputs,
+    durations: createDurationHistory(learned),
     prices: deps.prices,
     deployments: deps.deployments,
     metrics,
@@ -261,8 +264,12 @@ export function createGateway(deps: GatewayDependencies): Gateway {
       if (error instanceof ApiError) {
         deps.recordDenial({ error, caller, traceId: request.traceId, body: subject });
       }
-      throw error;
+      throw withHoldingCalls(error, request.now, (counterKey) => holdingIn(caller.tenantId, counterKey));
     }
+  }
+
+  function holdingIn(orgId: string, counterKey: string): HoldingCall[] {
+    return [...context.inProgress].flatMap((call) => call.holdingIn(orgId, counterKey) ?? []);
   }
 
   /** Takes a place for a call. Returns a function that frees it and can be called twice. */

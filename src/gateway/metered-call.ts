@@ -24,6 +24,7 @@ import type { ProviderResponse } from './forward/provider-client.ts';
 import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
 import { outputCap } from './hold-coverage.ts';
+import type { HoldingCall } from './holding-calls.ts';
 import { learnDeployment } from './learn-deployment.ts';
 import type { PacedHold } from './pace/paced-hold.ts';
 import { dropBytes } from './parse-call.ts';
@@ -114,6 +115,18 @@ class CallInProgress implements OngoingCall, RelayedCall {
       heldTokens: this.#heldTokens,
       usage: this.#stream?.usage,
     });
+  }
+
+  holdingIn(orgId: string, counterKey: string): HoldingCall | undefined {
+    const { caller, admitted, plan, startedMs } = this.#given;
+    if (caller.tenantId !== orgId || !admitted.shares.some(({ key }) => key === counterKey)) {
+      return undefined;
+    }
+    const elapsedMs = performance.now() - startedMs;
+    return {
+      heldNanos: this.status().heldNanos,
+      restMs: this.#context.durations.expectedRestMs(orgId, plan.model, elapsedMs),
+    };
   }
 
   get #heldTokens(): number | undefined {
@@ -217,8 +230,9 @@ class CallInProgress implements OngoingCall, RelayedCall {
   }
 
   async #settleNow(outcome: CallOutcome): Promise<SettledCall> {
-    const { plan, operation, admitted, caller, request, release } = this.#given;
-    const { settlements, storedResponses, ratios, outputs, inProgress, pacedHolds } = this.#context;
+    const { plan, operation, admitted, caller, request, startedMs, release } = this.#given;
+    const { settlements, storedResponses, ratios, outputs, durations, inProgress, pacedHolds } =
+      this.#context;
     try {
       const charges = this.chargesOf(outcome);
       if (this.paced !== undefined) {
@@ -227,6 +241,7 @@ class CallInProgress implements OngoingCall, RelayedCall {
       if (outcome.isFinal && outcome.usage !== undefined) {
         const subject = { orgId: caller.tenantId, keyId: caller.keyId, model: plan.model };
         outputs.learn(subject, outcome.usage.outputTokens);
+        durations.learn(caller.tenantId, plan.model, performance.now() - startedMs);
         if (!plan.input.hasUnseen && plan.input.imageTokens === 0) {
           ratios.learn(subject, plan.input, outcome.usage.inputTokens);
         }

@@ -274,7 +274,7 @@ export function admit(counters: Counters, request: AdmissionRequest): Admission 
       const { settled, held } = counter;
       return {
         kind: 'denied',
-        denial: denialOf({ limit, window, settled, held, attempted, timezone, preFlight }),
+        denial: denialOf({ limit, window, key, settled, held, attempted, timezone, preFlight }),
       };
     }
   }

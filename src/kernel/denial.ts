@@ -8,6 +8,8 @@ import { formatInstant, lifetime, type Window } from './windows.ts';
 export interface DenyingLimit {
   readonly limit: Limit;
   readonly window: Window;
+  /** Key of the counter; null for chain depth, which has none. */
+  readonly key: string | null;
   /** Settled and held amount; for chain depth, the current depth. */
   readonly used: bigint;
 }
@@ -77,6 +79,7 @@ type DeniedDetails =
 export interface Overrun {
   readonly limit: Limit;
   readonly window: Window;
+  readonly key: string;
   readonly settled: bigint;
   readonly held: bigint;
   readonly attempted: bigint;
@@ -88,8 +91,8 @@ export interface Overrun {
 type CountedKind = Exclude<Limit['kind'], 'rate' | 'credits' | 'chain_depth'>;
 
 export function denialOf(overrun: Overrun): Denial {
-  const { limit, window, settled, held } = overrun;
-  return { ...denialDetailsOf(overrun), by: { limit, window, used: settled + held } };
+  const { limit, window, key, settled, held } = overrun;
+  return { ...denialDetailsOf(overrun), by: { limit, window, key, used: settled + held } };
 }
 
 function denialDetailsOf(overrun: Overrun): DeniedDetails {
@@ -183,7 +186,7 @@ export function depthDenial(limit: Limit, depth: number): Denial {
   return {
     code: 'chain_budget_exceeded',
     details: { reason: 'depth', current: depth - 1, attempted: depth, limit: Number(limit.capacity) },
-    by: { limit, window: lifetime, used: BigInt(depth - 1) },
+    by: { limit, window: lifetime, key: null, used: BigInt(depth - 1) },
   };
 }
 

@@ -15,7 +15,7 @@ import type { PostingRejection } from './posting.ts';
 
 /** On the edge, every exhausted quota is a 402, so that a proxy can relay the response without looking at the kind of quota. */
 export function denialError(denial: Denial, surface: 'edge' | 'run'): ApiError {
-  return errorOf(denial, surface).deniedBy(denial.by?.limit.id);
+  return errorOf(denial, surface).deniedBy(denial.by?.limit.id, denial.by?.key ?? undefined);
 }
 
 function errorOf(denial: Denial, surface: 'edge' | 'run'): ApiError {

@@ -1,15 +1,19 @@
 import { ApiError } from '../../contract/api-error.ts';
+import type { Retry } from '../../kernel/providers/shown-error.ts';
 
 /**
- * A denial whose message in the response has an additional reason. The reason names members of the body, which may be content, so
+ * A denial whose message in the response has an additional reason. The reason may name members of the body, which may be content, so
  * it is neither recorded nor logged.
  */
 export class ExplainedDenial extends ApiError {
   readonly explanation: string;
+  readonly retry: Retry | undefined;
 
-  constructor(denial: ApiError, explanation: string) {
+  constructor(denial: ApiError, explanation: string, retry?: Retry) {
     super(denial.code, denial.status, denial.message, denial.details);
-    this.limitId = denial.limitId;
-    this.explanation = explanation;
+    this.deniedBy(denial.limitId, denial.counterKey);
+    this.explanation =
+      denial instanceof ExplainedDenial ? `${explanation} ${denial.explanation}` : explanation;
+    this.retry = retry;
   }
 }

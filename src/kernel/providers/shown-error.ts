@@ -7,23 +7,30 @@ export interface ShownError {
   readonly details: object;
   /** Text that follows the message. */
   readonly explanation?: string | undefined;
+  readonly retry?: Retry | undefined;
+}
+
+/** The time at which a call that is denied now is expected to fit. */
+export interface Retry {
+  readonly seconds: number;
+  readonly at: string;
 }
 
 /** 422 is not a status that the SDKs expect for an invalid request; both providers use 400. */
 export function shownError(error: ShownError): ShownError {
-  const { code, details, message, explanation } = error;
+  const { code, details, message, explanation, retry } = error;
   if (code === 'validation_failed') {
     const { fields = [] } = details as { fields?: { field: string; message: string }[] };
     return { status: 400, code, details, message: fields.map((f) => `${f.field}: ${f.message}`).join(' ') };
   }
-  return { status: error.status, code, details, message, explanation };
+  return { status: error.status, code, details, message, explanation, retry };
 }
 
 /**
  * Returns the headers that control the retries of SDKs. Rates, outages and calls in progress clear after a short wait. A denial by
- * another limit does not clear by retrying.
+ * another limit does not clear by retrying at once: `Retry-After` is for people and tools that wait, and SDKs are told not to retry.
  */
-export function retryHeaders({ status, code, details }: ShownError): Record<string, string> {
+export function retryHeaders({ status, code, details, retry }: ShownError): Record<string, string> {
   const { retry_after_seconds: seconds } = details as { retry_after_seconds?: number };
   if (code === 'rate_limited' && seconds !== undefined) {
     return { 'retry-after': String(seconds) };
@@ -31,7 +38,13 @@ export function retryHeaders({ status, code, details }: ShownError): Record<stri
   if (code === 'service_unavailable' || code === 'overloaded' || code === 'idempotency_key_processing') {
     return { 'retry-after': '1' };
   }
-  return status === 502 || status === 504 ? {} : { 'x-should-retry': 'false' };
+  if (status === 502 || status === 504) {
+    return {};
+  }
+  return {
+    'x-should-retry': 'false',
+    ...(retry !== undefined && { 'retry-after': String(retry.seconds) }),
+  };
 }
 
 /** The period of a limit that never resets ends in 2200, in the time zone of its org. */

@@ -8,7 +8,7 @@ import { statementBody } from '../../../../test/support/statement-files.ts';
 import { daysOf, recordDays } from '../../../../test/support/usage-history.ts';
 import { type EventType, eventSchema, eventTypes } from '../../../contract/events.ts';
 import { denialOf } from '../../../kernel/denial.ts';
-import { emptyScope, type Limit, windowOf } from '../../../kernel/limits.ts';
+import { counterKey, emptyScope, type Limit, windowOf } from '../../../kernel/limits.ts';
 import { createLimitEvents } from '../../../ledger/limits/limit-events.ts';
 import { compileBody } from '../../../platform/http/routes/validation.ts';
 import { createIds } from '../../../platform/ids.ts';
@@ -414,6 +414,7 @@ async function anotherProcess({ db, clock, services }: World) {
       const denial = denialOf({
         limit,
         window,
+        key: counterKey(limit, window, emptyScope),
         settled: 0n,
         held: 0n,
         attempted: 5n,

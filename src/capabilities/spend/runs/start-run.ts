@@ -1,4 +1,5 @@
 /** Admits a gateway call through all checks of a run. */
+import type { ReservedCounter } from '../../../kernel/admission.ts';
 import type { Fit } from '../../../kernel/fit.ts';
 import type { LimitUse } from '../../../kernel/limit-use.ts';
 import type { CalledAt } from '../../../kernel/model-hosts.ts';
@@ -60,6 +61,8 @@ export interface StartedRun {
   readonly priceVersion: string | null;
   /** Output tokens that the hold covers. */
   readonly maxOutputTokens: number;
+  /** The counters in which the hold is reserved. */
+  readonly shares: readonly ReservedCounter[];
   /** The smallest amount that the cost limits still allow; undefined if no cost limit applies. */
   readonly remainingNanos: bigint | undefined;
   /** The limit of cost that is used most; undefined if no cost limit applies. */
@@ -151,6 +154,7 @@ export async function startRun(
     chainId: scope.chain_id,
     depth,
     heldNanos: hold.amounts.usd,
+    shares: hold.shares,
     priceVersion: hold.priceVersion,
     maxOutputTokens: Number(hold.amounts.tokens) - body.input_tokens,
     remainingNanos,

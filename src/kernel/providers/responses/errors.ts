@@ -33,7 +33,8 @@ function codexLimit({ percent, window }: LimitUse): Record<string, string> {
 }
 
 function limitReached(shown: ShownError): object {
-  const resetsAt = resetTimeOf(shown);
+  // Codex shows no message, only this time.
+  const resetsAt = shown.retry?.at ?? resetTimeOf(shown);
   return {
     type: 'usage_limit_reached',
     message: messageOf(shown),

@@ -1,0 +1,77 @@
+/** What a denied call must wait for: the calls in progress that hold a part of the limit. */
+import { ApiError } from '../contract/api-error.ts';
+import { formatUsd, parseUsd } from '../kernel/money.ts';
+import { ExplainedDenial } from './errors/explained-denial.ts';
+
+/** A call in progress of this process, in the limit that denied another call. */
+export interface HoldingCall {
+  readonly heldNanos: bigint;
+  /** Time after which the call is expected to have ended. */
+  readonly restMs: number;
+}
+
+interface MoneyDetails {
+  readonly cap_usd?: string;
+  readonly limit_usd?: string;
+  readonly spent_usd: string;
+  readonly held_usd: string;
+  readonly attempted_usd: string;
+}
+
+const retrySecondsMax = 3_600;
+
+/**
+ * Adds the calls that hold a part of the limit to its denial. If the call fits once they have ended, the denial also says when enough
+ * of them are expected to.
+ */
+export function withHoldingCalls(
+  error: unknown,
+  now: Date,
+  callsIn: (counterKey: string) => readonly HoldingCall[],
+): unknown {
+  if (
+    !(error instanceof ApiError) ||
+    error.counterKey === undefined ||
+    (error.code !== 'budget_exceeded' && error.code !== 'spend_cap_exceeded')
+  ) {
+    return error;
+  }
+  const calls = callsIn(error.counterKey);
+  if (calls.length === 0) {
+    return error;
+  }
+  const held = calls.reduce((sum, { heldNanos }) => sum + heldNanos, 0n);
+  const holding =
+    calls.length === 1
+      ? `1 call in progress holds $${formatUsd(held)} of this limit`
+      : `${calls.length} calls in progress hold $${formatUsd(held)} of this limit`;
+  const seconds = secondsUntilRoom(error.details as MoneyDetails, calls);
+  if (seconds === undefined) {
+    return new ExplainedDenial(error, `${holding}.`);
+  }
+  const retry = { seconds, at: new Date(now.getTime() + seconds * 1_000).toISOString() };
+  return new ExplainedDenial(error, `${holding}. Try again in ${seconds} s.`, retry);
+}
+
+/** Returns undefined if the call does not fit even after all holds have ended without a cost. */
+function secondsUntilRoom(details: MoneyDetails, calls: readonly HoldingCall[]): number | undefined {
+  const capacity = nanosOf(details.limit_usd ?? details.cap_usd ?? '0');
+  const needed = nanosOf(details.spent_usd) + nanosOf(details.attempted_usd);
+  if (needed - nanosOf(details.held_usd) > capacity) {
+    return undefined;
+  }
+  let missing = needed - capacity;
+  let restMs = 0;
+  for (const call of [...calls].sort((a, b) => a.restMs - b.restMs)) {
+    if (missing <= 0n) {
+      break;
+    }
+    missing -= call.heldNanos;
+    restMs = call.restMs;
+  }
+  return Math.min(retrySecondsMax, Math.max(1, Math.ceil(restMs / 1_000)));
+}
+
+function nanosOf(usd: string): bigint {
+  return parseUsd(usd) ?? 0n;
+}
