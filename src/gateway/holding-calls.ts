@@ -10,7 +10,7 @@ export interface HoldingCall {
   readonly restMs: number;
 }
 
-interface MoneyDetails {
+interface DeniedAmounts {
   readonly cap_usd?: string;
   readonly limit_usd?: string;
   readonly spent_usd: string;
@@ -45,7 +45,7 @@ export function withHoldingCalls(
     calls.length === 1
       ? `1 call in progress holds $${formatUsd(held)} of this limit`
       : `${calls.length} calls in progress hold $${formatUsd(held)} of this limit`;
-  const seconds = secondsUntilRoom(error.details as MoneyDetails, calls);
+  const seconds = secondsUntilRoom(error.details as DeniedAmounts, calls);
   if (seconds === undefined) {
     return new ExplainedDenial(error, `${holding}.`);
   }
@@ -54,7 +54,7 @@ export function withHoldingCalls(
 }
 
 /** Returns undefined if the call does not fit even after all holds have ended without a cost. */
-function secondsUntilRoom(details: MoneyDetails, calls: readonly HoldingCall[]): number | undefined {
+function secondsUntilRoom(details: DeniedAmounts, calls: readonly HoldingCall[]): number | undefined {
   const capacity = nanosOf(details.limit_usd ?? details.cap_usd ?? '0');
   const needed = nanosOf(details.spent_usd) + nanosOf(details.attempted_usd);
   if (needed - nanosOf(details.held_usd) > capacity) {

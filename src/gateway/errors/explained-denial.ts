@@ -1,5 +1,5 @@
 import { ApiError } from '../../contract/api-error.ts';
-import type { Retry } from '../../kernel/providers/shown-error.ts';
+import type { ExpectedRetry } from '../../kernel/providers/shown-error.ts';
 
 /**
  * A denial whose message in the response has an additional reason. The reason may name members of the body, which may be content, so
@@ -7,9 +7,9 @@ import type { Retry } from '../../kernel/providers/shown-error.ts';
  */
 export class ExplainedDenial extends ApiError {
   readonly explanation: string;
-  readonly retry: Retry | undefined;
+  readonly retry: ExpectedRetry | undefined;
 
-  constructor(denial: ApiError, explanation: string, retry?: Retry) {
+  constructor(denial: ApiError, explanation: string, retry?: ExpectedRetry) {
     super(denial.code, denial.status, denial.message, denial.details);
     this.deniedBy(denial.limitId, denial.counterKey);
     this.explanation =

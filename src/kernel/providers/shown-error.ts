@@ -7,11 +7,11 @@ export interface ShownError {
   readonly details: object;
   /** Text that follows the message. */
   readonly explanation?: string | undefined;
-  readonly retry?: Retry | undefined;
+  readonly retry?: ExpectedRetry | undefined;
 }
 
 /** The time at which a call that is denied now is expected to fit. */
-export interface Retry {
+export interface ExpectedRetry {
   readonly seconds: number;
   readonly at: string;
 }
