@@ -133,6 +133,8 @@ test('telemetry about a response does not make it the own one', async () => {
         'gen_ai.operation.name': 'chat',
         'gen_ai.request.model': 'gpt-test',
         'gen_ai.response.id': id,
+        // A report without usage claims no response.
+        'gen_ai.usage.input_tokens': '10',
       }).map(([key, stringValue]) => ({ key, value: { stringValue } })),
     };
     const sent = await gateway.world.request('POST', '/otlp/v1/traces', {
