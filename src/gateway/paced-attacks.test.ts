@@ -160,23 +160,6 @@ test('hidden output beyond the pace, which only the usage reports, is charged in
   expect(run).toMatchObject({ output_tokens: 50_000, marks: ['over_hold'] });
 });
 
-test('the pause before a retry holds nothing more, and does not end the call', async () => {
-  respond = (response) => {
-    if (requests === 1) {
-      response.writeHead(429, { 'retry-after': '3', 'content-type': 'application/json' }).end('{}');
-    } else {
-      head(response);
-      finish(response, 5);
-    }
-  };
-  // Room for the lead and 300 tokens, which three seconds exceed.
-  await room(0.018);
-  const response = await call();
-  expect(response.status).toBe(200);
-  await response.text();
-  expect((await settledRuns(1))[0]).toMatchObject({ output_tokens: 5, marks: [] });
-});
-
 test('an attempt that may be billed is charged beside the one that succeeds', async () => {
   respond = (response) => {
     if (requests === 1) {
@@ -200,7 +183,8 @@ test('a provider that answers a stream without streaming it is cut when its hold
     });
     response.writeHead(200, { 'content-type': 'application/json' }).write('{"id":"msg_1",');
   };
-  const allowed = await room(0.02);
+  // Also room for a lead that a busy machine has made several times as long.
+  const allowed = await room(0.06);
   expect((await call()).status).toBe(402);
   await eventually(async () => expect(isClosed).toBe(true));
   const [run] = await settledRuns(1);

@@ -121,8 +121,8 @@ test('a stream that hides its output holds what can have been generated, and is 
 
 test('the hold follows a long call, and a stream whose hold cannot grow ends as at its maximum', async () => {
   hiddenTokens = 100_000;
-  await gateway.capAbove(0.06);
-  const capNanos = (await gateway.spentNanos()) + 60_000_000n;
+  await gateway.capAbove(0.07);
+  const capNanos = (await gateway.spentNanos()) + 70_000_000n;
   const text = await (await call()).text();
   expect(text).toMatch(/content_block_stop.*"stop_reason":"max_tokens".*message_stop/s);
   const run = await lastRun();
@@ -134,8 +134,8 @@ test('the hold follows a long call, and a stream whose hold cannot grow ends as 
 
 test('a call whose response has not begun ends with 402, and is charged by its time', async () => {
   [hiddenTokens, hasHead] = [100_000, false];
-  await gateway.capAbove(0.055);
-  const capNanos = (await gateway.spentNanos()) + 55_000_000n;
+  await gateway.capAbove(0.07);
+  const capNanos = (await gateway.spentNanos()) + 70_000_000n;
   const response = await call();
   expect(response.status).toBe(402);
   expect(response.headers.get('x-should-retry')).toBe('false');
