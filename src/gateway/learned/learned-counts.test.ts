@@ -126,10 +126,11 @@ test('what the gateway has learned survives a restart', async () => {
   }
   expect(amounts.at(-1)).toBeLessThan(0.01);
   const rows = await gateway.world.db.query<{ name: string; counts: number[] }>(
-    'SELECT name, counts FROM gateway_learned_counts WHERE org_id = $1',
+    'SELECT name, counts FROM gateway_learned_counts WHERE org_id = $1 ORDER BY name',
     [gateway.org.id],
   );
   expect(rows).toEqual([
+    { name: 'duration gpt-test', counts: expect.any(Array) },
     { name: expect.stringMatching(/^output key_\w+ gpt-test$/), counts: expect.any(Array) },
   ]);
   await gateway.close();
