@@ -1,3 +1,3 @@
-/** How much is held for a call through the gateway, as settings of orgs and keys name it. */
+/** Names of the amount that is held for a call through the gateway, in settings of orgs and keys. */
 export const holdModes = ['worst_case', 'expected', 'paced'] as const;
 export type HoldMode = (typeof holdModes)[number];

@@ -1,4 +1,4 @@
-/** What a denied call must wait for: the calls in progress that hold a part of the limit. */
+/** The calls in progress that hold a part of a limit, for which a denied call must wait. */
 import { ApiError } from '../contract/api-error.ts';
 import { formatUsd, parseUsd } from '../kernel/money.ts';
 import { ExplainedDenial } from './errors/explained-denial.ts';

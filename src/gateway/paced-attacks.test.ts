@@ -185,7 +185,7 @@ test('a provider that answers a stream without streaming it is cut when its hold
     });
     response.writeHead(200, { 'content-type': 'application/json' }).write('{"id":"msg_1",');
   };
-  // Also room for a lead that a busy machine has made several times as long.
+  // Includes room for a lead that a busy machine has made several times as long.
   const allowed = await room(0.06);
   expect((await call()).status).toBe(402);
   await eventually(async () => expect(isClosed).toBe(true));

@@ -1,4 +1,4 @@
-/** How much of a limit is used, as calls show it before a limit denies them. */
+/** The used part of a limit, as calls show it before a limit denies them. */
 import type { Counters, LimitWindow } from './admission.ts';
 import { lifetime, type Window } from './windows.ts';
 

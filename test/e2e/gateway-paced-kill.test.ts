@@ -139,7 +139,7 @@ test.each([5, 30, 120])(
       expect([number, run?.costNanos]).toEqual([number, expect.any(BigInt)]);
       expect(run?.costNanos, `call ${number}`).toBeGreaterThanOrEqual(billed);
     }
-    // What no limit had room for is marked.
+    // The part that no limit had room for is marked.
     const total = sum([...posted.values()].map(({ costNanos }) => costNanos));
     const unmarked = sum(
       [...posted.values()]

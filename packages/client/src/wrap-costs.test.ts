@@ -1,4 +1,4 @@
-/** What calls through `wrap` cost that a provider states the cost of: the same as through the gateway. */
+/** Calls through `wrap` whose cost a provider states cost the same as through the gateway. */
 import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';

@@ -26,7 +26,7 @@ export function createDurationHistory(learned: LearnedCounts): DurationHistory {
         first >= shape.buckets ||
         sumOf(counts, first, shape.buckets) < samplesMin
       ) {
-        // Without a history, a call is expected to last twice as long as it has lasted.
+        // A call without a history is expected to last twice as long as it has lasted.
         return elapsedMs;
       }
       const median = first + (percentileBucket(counts, 0.5, first, shape.buckets) as number);

@@ -65,7 +65,7 @@ export function callOfSpan(
   return {
     convention,
     instrumentation: span.scopeName,
-    // Without usage a span may be sent again with it.
+    // A span without usage may be sent again with it.
     externalId: isMissing ? `${spanKey}:no-usage` : spanKey,
     chainId: span.traceId,
     spanKey,

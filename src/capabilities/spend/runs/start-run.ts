@@ -34,7 +34,7 @@ export interface StartOptions {
   readonly content?: string | undefined;
   /** The idempotency key of the call, which is stored with the hold. */
   readonly key?: RequestKey | undefined;
-  /** What the call may cost beyond its hold if this service stops during the call. */
+  /** The cost that the call may have beyond its hold if this service stops during the call. */
   readonly goesOn?: UnwatchedCost | undefined;
   /** Called before a limit denies the call. Returns a promise if other calls are being settled, after which this one may fit. */
   beforeDenial?(): Promise<void> | undefined;

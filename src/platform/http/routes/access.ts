@@ -36,7 +36,7 @@ export interface Credential {
   readonly org: CredentialOrg | null;
   /** Attribution of the key; undefined if it has none. */
   readonly attribution?: Attribution | undefined;
-  /** How much calls of the key through the gateway hold; null: the setting of the org. */
+  /** The `hold` of gateway calls of the key; null: the setting of the org. */
   readonly hold?: HoldMode | null;
   /** Set for a console session; undefined for a key. */
   readonly session?: CallerSession | undefined;
