@@ -10,7 +10,7 @@ export const agentModel = 'claude-opus-4-6';
 const usdPerToken = { input: 5e-6, output: 25e-6 };
 const charactersPerToken = 4;
 
-/** What a call will generate if it is not cut. */
+/** The output that a call generates if it is not cut. */
 export interface PlannedOutput {
   readonly tokens: number;
   readonly tokensPerSecond: number;

@@ -39,7 +39,7 @@ export const gatewaySettings = {
   gatewayGoOnSeconds: integer(
     'SVC_GATEWAY_GO_ON_SECONDS',
     '30',
-    'With `hold: paced`, the seconds for which a provider may go on with a call after the process was killed. What it can have generated is posted when the hold of the call expires.',
+    'With `hold: paced`, the seconds for which a provider may continue a call after the process was killed. What it can have generated is posted when the hold of the call expires.',
     0,
     3_600,
   ),

@@ -68,7 +68,7 @@ export interface GatewayDependencies
   readonly collectMs: number;
   /** Time by which the hold of a paced call is ahead of it. */
   readonly holdLeadMs: number;
-  /** Time for which a provider may go on with a call after this process was killed. */
+  /** Time for which a provider may continue a call after this process was killed. */
   readonly goOnMs: number;
   readonly lookup: LookupOptions;
   readonly limits: {

@@ -80,7 +80,7 @@ test('a call whose hold expires is posted at the held amount under its id, and i
   expect(reconciliation.balanced).toBe(true);
 });
 
-test('a paced call whose hold expires is posted with what a provider that goes on can have added, and its late end corrects that', async () => {
+test('a paced call whose hold expires is posted with what a provider that continues can have added, and its late end corrects that', async () => {
   const { settings } = gateway;
   gateway.settings = { ...settings, hold: 'paced', defaultMaxOutputTokens: 128_000 };
   const { stream, runId, headers } = await startStream();

@@ -1,4 +1,4 @@
-/** `hold: paced`: calls of a provider that bills all that it has generated, shown or not, also what nobody receives any more. */
+/** `hold: paced`: calls of a provider that bills all that it has generated, shown or not, and also after its client has left. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TObject } from 'typebox';

@@ -1,5 +1,5 @@
 /**
- * `hold: paced` in a real process that is killed in the middle of its streams, whose provider goes on for a while. What is posted
+ * `hold: paced` in a real process that is killed in the middle of its streams, whose provider continues for a while. What is posted
  * covers the bill of the provider, which generates hidden output as fast as the pace allows.
  */
 import { createServer, type Server } from 'node:http';
@@ -75,7 +75,7 @@ function open({ url: service }: ServiceProcess, org: SpendingOrg, number: number
 }
 
 test.each([5, 30, 120])(
-  'after kill -9, what is posted covers a provider that goes on for %d seconds',
+  'after kill -9, what is posted covers a provider that continues for %d seconds',
   async (goOnSeconds) => {
     world = await createGatewayProcesses(1, {
       SVC_GATEWAY_HOLD_LEAD_MS: String(leadMs),

@@ -75,7 +75,7 @@ export class PacedHold {
   }
 
   /**
-   * Returns the most that the attempt can have generated when its connection is closed now. The provider may go on for a moment,
+   * Returns the most that the attempt can have generated when its connection is closed now. The provider may continue for a moment,
    * which the hold covers. After a late step the hold may be smaller than what was generated: that is charged in full.
    */
   get generatedTokens(): number {

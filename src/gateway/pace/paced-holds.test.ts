@@ -127,7 +127,7 @@ test('a denied increase is repeated while the hold suffices, and then ends the c
   expect(onDenied).toHaveBeenCalledTimes(1);
 });
 
-test('a call goes on if another one ends before its hold is used up', async () => {
+test('a call continues if another one ends before its hold is used up', async () => {
   const onDenied = vi.fn();
   const budget = new Budget(6_100);
   const hold = budget.start(128_000, onDenied) as PacedHold;
@@ -151,7 +151,7 @@ test('after the process was stopped for ten seconds, what may have been generate
   expect(budget.holds.leadMs).toBeLessThan(2_200);
 });
 
-test('the hold and the bound of what follows a kill cover a provider that goes on, whenever the process was killed', async () => {
+test('the hold and the bound of what follows a kill cover a provider that continues, whenever the process was killed', async () => {
   const budget = new Budget(1_000_000);
   const output = { pace, maxOutputTokens: 128_000, answers: 1 };
   const hold = budget.start(output.maxOutputTokens) as PacedHold;
@@ -267,7 +267,7 @@ describe('calls of all lengths, under a budget that ends in the middle', () => {
       await wait(50);
       for (const call of running) {
         const { isDenied } = call.denial;
-        // The provider goes on for a moment after its connection was closed.
+        // The provider continues for a moment after its connection was closed.
         const untilMs = nowMs() + (isDenied ? 200 : 0);
         const bill = Math.min(call.tokens, Math.ceil(((untilMs - call.sentMs) * call.perSecond) / 1_000));
         if (bill === call.tokens || isDenied) {

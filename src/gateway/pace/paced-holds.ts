@@ -1,6 +1,6 @@
 /**
  * The holds of all paced calls in progress. One timer increases them, so that the increases of an org share a transaction of the
- * ledger. The lead grows by the time that steps are late, because a provider goes on while this process does not.
+ * ledger. The lead grows by the time that steps are late, because a provider continues while this process does not.
  */
 import { type PacedOutput, tokensWithin } from '../../kernel/pace.ts';
 import { PacedHold, type PacedHoldOptions } from './paced-hold.ts';
@@ -8,7 +8,7 @@ import { PacedHold, type PacedHoldOptions } from './paced-hold.ts';
 export interface PacedHoldsOptions {
   /** Time by which holds are ahead of their calls. */
   readonly leadMs: number;
-  /** Time for which a provider may go on with a call after this process was killed. */
+  /** Time for which a provider may continue a call after this process was killed. */
   readonly goOnMs: number;
   /** Returns the monotonic time. */
   nowMs(): number;

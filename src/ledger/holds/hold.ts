@@ -41,7 +41,7 @@ export interface HeldService {
 }
 
 /**
- * The cost of a call beyond its hold if this service stops during the call: the provider goes on until it notices. It is posted when
+ * The cost of a call beyond its hold if this service stops during the call: the provider continues until it notices. It is posted when
  * the hold expires unsettled. Amounts are strings, as they are stored.
  */
 export interface UnwatchedCost {
