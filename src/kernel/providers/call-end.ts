@@ -2,7 +2,7 @@
 import {
   addUsage,
   type CallUsage,
-  hasTokens,
+  countsOutput,
   noUsage,
   type RunUsageFields,
   runUsageOf,
@@ -56,6 +56,8 @@ export interface CallBounds extends Partial<Omit<InputBound, 'inputTokens'>> {
   readonly heldOutputTokens?: number;
   /** The most that can have been generated in the time of the call, if that is known. */
   readonly generatedOutputTokens?: number | undefined;
+  /** The most that can have been generated and not sent since the last output was received, if that is known. */
+  readonly unsentOutputTokens?: number | undefined;
   /** Output that no response shows: predicted text that the answer does not contain. */
   readonly unseenOutputTokens?: number;
 }
@@ -133,8 +135,8 @@ function ownUsage(
   bounds: CallBounds,
 ): OwnUsage {
   const { serverTools: held = {} } = bounds;
-  // A usage of 0 for output that was received counts as no usage.
-  if (usage !== undefined && isFinal && (receivedBytes === 0 || hasTokens(usage))) {
+  // A usage without output does not count the output that was received.
+  if (usage !== undefined && isFinal && (receivedBytes === 0 || countsOutput(usage))) {
     return { usage: withServerTools(usage, held), isEstimated: false };
   }
   if (!isAccepted) {
@@ -152,13 +154,15 @@ function ownUsage(
       ? { ...(usage ?? noUsage), inputTokens, cacheWriteTokens, cacheWrite1hTokens }
       : usage;
   const known = withServerTools(withServerTools(reported, held), seen);
+  // What was received may all be that of the model that answers.
+  const ofOthers = known.others.reduce((sum, one) => sum + one.outputTokens, 0);
   return {
     usage: {
       ...known,
       // That of a part of the response.
       statedNanos: null,
       inputTokens: inputGrows ? Math.max(known.inputTokens, inputTokens) : known.inputTokens,
-      outputTokens: Math.max(known.outputTokens, received),
+      outputTokens: Math.max(known.outputTokens, ofOthers + received),
     },
     isEstimated: true,
   };
@@ -171,9 +175,14 @@ function ownUsage(
 function outputOf(
   outputBound: number,
   received: number,
-  { maxOutputTokens, heldOutputTokens = maxOutputTokens, generatedOutputTokens: generated }: CallBounds,
+  {
+    maxOutputTokens,
+    heldOutputTokens = maxOutputTokens,
+    generatedOutputTokens: generated,
+    unsentOutputTokens = 0,
+  }: CallBounds,
 ): number {
-  const bound = Math.min(maxOutputTokens, outputBound + inFlightTokens);
+  const bound = Math.min(maxOutputTokens, outputBound + Math.max(inFlightTokens, unsentOutputTokens));
   if (generated !== undefined) {
     return Math.min(bound, Math.max(generated, Math.ceil(received)));
   }

@@ -10,12 +10,13 @@ import type { OpenStream, StreamedCall } from './open-stream.ts';
 import type { RequestedService } from './requested-service.ts';
 import type { ServerTools } from './server-tools.ts';
 import type { ShownError } from './shown-error.ts';
+import type { AssemblyFormat } from './stream-assembly.ts';
 import type { OutputBound, StreamUsage } from './stream-usage.ts';
 
 export interface CallFormat {
   /** Name in metrics, in the list of calls and in the registry. */
   readonly name: string;
-  /** The end of the URL path at most providers. */
+  /** The end of the URL path at most providers. `{model}` in it is the model. */
   readonly path: string;
   readonly request: RequestFormat;
   readonly tools: ToolFormat;
@@ -27,6 +28,10 @@ export interface RequestFormat {
   readonly members: FormatMembers;
   /** Undefined if there is no output to limit. */
   readonly output: OutputFields | undefined;
+  /** True if the path has the model, and says whether the response is streamed, instead of the body. */
+  readonly isModelInPath: boolean;
+  /** True if the provider reads each name in camelCase and in snake_case. Other formats have names in snake_case. */
+  readonly readsCamelCase: boolean;
   /** True if the input may be a list of token ids: each number is a token then. */
   readonly takesTokenIds: boolean;
   /** Returns the number of inputs, if a request may have several: each has a context of its own. */
@@ -53,6 +58,8 @@ export interface OutputFields {
   readonly maxName: string;
   /** The name to add at compatible providers, many of which do not know the newer names. */
   readonly compatibleMaxName: string;
+  /** Names of the object with these members, one for each spelling; undefined if they are members of the body. */
+  readonly within: readonly string[] | undefined;
   /** True if the provider reads the input and writes nothing for a maximum of 0. Others may take 0 for no maximum. */
   readonly mayBeZero: boolean;
   /** The documented name of the number of alternative answers. */
@@ -64,6 +71,10 @@ export interface ToolFormat {
   readonly areOffered: boolean;
   /** True if a tool is known to be run by the client. */
   isRunByClient(tool: Fields): boolean;
+  /** Returns the types of the tools that the provider runs in an entry of `tools`. */
+  typesOf(tool: Fields): readonly unknown[];
+  /** Types of tools of which the provider charges the tokens alone, besides those of `offered-tools.ts`. */
+  readonly chargedByTokens: readonly string[];
   /** Types of the items and blocks with results of tools that the provider ran. Clients send them back in the next request. */
   readonly resultTypes: readonly string[];
   /** The member that bounds the calls of all tools together. */
@@ -96,6 +107,8 @@ export interface ResponseFormat {
    * text alone need not be parsed.
    */
   repeatedText(event: Fields): string | undefined;
+  /** Puts a stream together as a plain response. Undefined if there are no streams. */
+  readonly assembly: AssemblyFormat | undefined;
 }
 
 export interface ErrorFormat {

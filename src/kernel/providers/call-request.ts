@@ -26,11 +26,31 @@ export function maxNamesOf(format: CallFormat): readonly string[] {
 
 /** Names of the number of alternative answers: that of OpenAI, and those of other providers. */
 export const choiceFields: readonly string[] = [
-  ...['n', 'best_of', 'candidate_count', 'num_return_sequences', 'num_generations'],
+  ...['n', 'best_of', 'candidate_count', 'num_return_sequences', 'num_generations', 'candidateCount'],
 ];
 
 /** Fields that bound or multiply the output. They have a meaning in the body itself only. */
 export const outputFields: ReadonlySet<string> = new Set([...otherMaxNames, ...choiceFields]);
+
+/** The objects of a request that may bound its output. */
+export interface OutputSettings {
+  /** The path of the documented object, with a dot at its end; empty for the body. */
+  readonly path: string;
+  readonly objects: readonly { readonly path: string; readonly fields: Fields }[];
+}
+
+export function outputSettingsOf({ request: { output } }: CallFormat, body: Fields): OutputSettings {
+  const inBody = { path: '', fields: body };
+  const [documented] = output?.within ?? [];
+  if (output?.within === undefined || documented === undefined) {
+    return { path: '', objects: [inBody] };
+  }
+  const given = output.within.filter((name) => body[name] != null);
+  return {
+    path: `${given[0] ?? documented}.`,
+    objects: [inBody, ...given.map((name) => ({ path: `${name}.`, fields: fieldsOf(body[name]) }))],
+  };
+}
 
 /** Returns the budget of extended thinking. It is part of the output, so the maximum output must be larger. */
 export function thinkingTokensOf(body: Fields): number {

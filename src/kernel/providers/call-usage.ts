@@ -14,6 +14,7 @@ export interface ModelUsage
     | 'cachedInputTokens'
     | 'cacheWriteTokens'
     | 'cacheWrite1hTokens'
+    | 'imageInputTokens'
     | 'outputTokens'
     | 'reasoningTokens'
   > {
@@ -32,6 +33,8 @@ export interface CallUsage {
   /** The part of `outputTokens` that was thought, not answered. */
   readonly reasoningTokens: number;
   readonly audioInputTokens: number;
+  /** Tokens of images that were read, apart from cached ones. Only some models report them. */
+  readonly imageInputTokens: number;
   readonly audioOutputTokens: number;
   readonly serverTools: ServerTools;
   /** The part of these counts that other models have used. */
@@ -51,6 +54,7 @@ export const noTokens: Omit<ModelUsage, 'model'> = {
   cachedInputTokens: 0,
   cacheWriteTokens: 0,
   cacheWrite1hTokens: 0,
+  imageInputTokens: 0,
   outputTokens: 0,
   reasoningTokens: 0,
 };
@@ -63,6 +67,7 @@ export const noUsage: CallUsage = {
   outputTokens: 0,
   reasoningTokens: 0,
   audioInputTokens: 0,
+  imageInputTokens: 0,
   audioOutputTokens: 0,
   serverTools: {},
   others: [],
@@ -72,9 +77,9 @@ export const noUsage: CallUsage = {
   region: null,
 };
 
-/** Returns false for a usage without tokens. Every answer has tokens, so the provider did not count them. */
-export function hasTokens({ inputTokens, outputTokens }: CallUsage): boolean {
-  return inputTokens > 0 || outputTokens > 0;
+/** Returns false if the provider counted no output. A cost that it states includes the output. */
+export function countsOutput({ outputTokens, statedNanos }: CallUsage): boolean {
+  return outputTokens > 0 || (statedNanos ?? 0n) > 0n;
 }
 
 /** The tokens of another model, as a run states them. */
@@ -85,6 +90,7 @@ export interface OtherModelFields
   > {
   readonly model: string;
   readonly cache_write_1h_tokens: number;
+  readonly image_input_tokens?: number;
   readonly reasoning_tokens: number;
 }
 
@@ -97,6 +103,7 @@ export interface RunUsageFields {
   readonly output_tokens: number;
   readonly reasoning_tokens?: number;
   readonly audio_input_tokens?: number;
+  readonly image_input_tokens?: number;
   readonly audio_output_tokens?: number;
   readonly service_tier?: string;
   readonly region?: string;
@@ -108,7 +115,8 @@ export interface RunUsageFields {
 /** The only place that maps usage of providers to fields of runs. */
 export function runUsageOf(reported: CallUsage): RunUsageFields {
   const usage = withToolModels(reported);
-  const parts = usage.cachedInputTokens + usage.cacheWriteTokens + usage.audioInputTokens;
+  const parts =
+    usage.cachedInputTokens + usage.cacheWriteTokens + usage.audioInputTokens + usage.imageInputTokens;
   const fields: { -readonly [Name in keyof RunUsageFields]: RunUsageFields[Name] } = {
     // A run rejects parts that exceed their total, and a report that contradicts itself must not lose the charge.
     input_tokens: Math.max(usage.inputTokens, parts),
@@ -125,6 +133,9 @@ export function runUsageOf(reported: CallUsage): RunUsageFields {
   }
   if (usage.audioInputTokens > 0) {
     fields.audio_input_tokens = usage.audioInputTokens;
+  }
+  if (usage.imageInputTokens > 0) {
+    fields.image_input_tokens = usage.imageInputTokens;
   }
   if (usage.audioOutputTokens > 0) {
     fields.audio_output_tokens = usage.audioOutputTokens;
@@ -154,6 +165,7 @@ function withToolModels(usage: CallUsage): CallUsage {
     : {
         ...usage,
         inputTokens: toolModels.reduce((sum, one) => sum + one.inputTokens, usage.inputTokens),
+        imageInputTokens: toolModels.reduce((sum, one) => sum + one.imageInputTokens, usage.imageInputTokens),
         outputTokens: toolModels.reduce((sum, one) => sum + one.outputTokens, usage.outputTokens),
         others: [...usage.others, ...toolModels],
       };
@@ -164,12 +176,14 @@ function otherModelsOf(others: readonly ModelUsage[]): OtherModelFields[] {
   const byModel = new Map<string, OtherModelFields>();
   for (const one of others) {
     const before = byModel.get(one.model);
+    const imageTokens = (before?.image_input_tokens ?? 0) + one.imageInputTokens;
     byModel.set(one.model, {
       model: one.model,
       input_tokens: (before?.input_tokens ?? 0) + one.inputTokens,
       cached_input_tokens: (before?.cached_input_tokens ?? 0) + one.cachedInputTokens,
       cache_write_tokens: (before?.cache_write_tokens ?? 0) + one.cacheWriteTokens - one.cacheWrite1hTokens,
       cache_write_1h_tokens: (before?.cache_write_1h_tokens ?? 0) + one.cacheWrite1hTokens,
+      ...(imageTokens > 0 && { image_input_tokens: imageTokens }),
       output_tokens: (before?.output_tokens ?? 0) + one.outputTokens,
       reasoning_tokens: (before?.reasoning_tokens ?? 0) + one.reasoningTokens,
     });
@@ -200,6 +214,7 @@ export function addUsage(one: CallUsage, other: CallUsage): CallUsage {
     outputTokens: one.outputTokens + other.outputTokens,
     reasoningTokens: one.reasoningTokens + other.reasoningTokens,
     audioInputTokens: one.audioInputTokens + other.audioInputTokens,
+    imageInputTokens: one.imageInputTokens + other.imageInputTokens,
     audioOutputTokens: one.audioOutputTokens + other.audioOutputTokens,
     serverTools,
     others: one.others.length === 0 ? other.others : [...one.others, ...other.others],
@@ -212,12 +227,12 @@ export function addUsage(one: CallUsage, other: CallUsage): CallUsage {
 }
 
 /** Returns the id of a response or of a chunk of it, as its provider has sent it. */
-export function responseIdOf({ id }: Fields): string | undefined {
+export function responseIdOf({ responseId, id = responseId }: Fields): string | undefined {
   return typeof id === 'string' ? id : undefined;
 }
 
 /** Returns the model that a response or a chunk of it names. Azure's first chunk names none. */
-export function modelIn({ model }: Fields): string | undefined {
+export function modelIn({ modelVersion, model = modelVersion }: Fields): string | undefined {
   return typeof model === 'string' && model !== '' ? model : undefined;
 }
 

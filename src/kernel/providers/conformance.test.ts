@@ -1,6 +1,6 @@
 /** Conformance of every wire format in the registry, by recorded answers of providers. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { formatSamples, streamedBody } from '../../../test/support/format-samples.ts';
+import { codeIn, formatSamples, streamedBody } from '../../../test/support/format-samples.ts';
 import { type MockProvider, startMockProvider } from '../../../test/support/mock-provider.ts';
 import type { CallFormat } from './call-format.ts';
 import { noUsage } from './call-usage.ts';
@@ -32,8 +32,13 @@ const eventsIn = (text: string): Fields[] =>
     .map((event) => dataOf(eventOf(noBytes, event)));
 
 /** Returns the answer of the provider, and what it bills. */
-async function answerTo({ path }: CallFormat, body: object) {
-  const response = await fetch(`${provider.url}/v1${path}`, { method: 'POST', body: JSON.stringify(body) });
+async function answerTo({ path, name }: CallFormat, body: object, isStream = false) {
+  const { providerPaths } = formatSamples[name as FormatName];
+  const ofFormat = isStream ? providerPaths?.streamed : providerPaths?.plain;
+  const response = await fetch(`${provider.url}${ofFormat ?? `/v1${path}`}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+  });
   const text = await response.text();
   const [billed] = provider.bill;
   const { inputTokens = 0, outputTokens = 0 } = billed ?? {};
@@ -94,11 +99,12 @@ describe.each(Object.entries(callFormats) as [FormatName, CallFormat][])('%s', (
   };
 
   test('an error has its message, code and details where SDKs look for them', () => {
-    expect(fieldsOf(errors.bodyOf(shown, 'trace')).error).toMatchObject({
+    const { error } = fieldsOf(errors.bodyOf(shown, 'trace'));
+    expect(error).toMatchObject({
       message: 'The cap is reached. It resets at 2026-12-01T00:00:00Z. It is low.',
-      code: shown.code,
-      details: shown.details,
     });
+    expect(codeIn(error)).toBe(shown.code);
+    expect(JSON.stringify(error)).toContain(JSON.stringify(shown.details));
   });
 
   test('a denial has its own status, except for clients that are known to need another one', () => {
@@ -112,7 +118,7 @@ describe.each(Object.entries(callFormats) as [FormatName, CallFormat][])('%s', (
   }
 
   const streamed = async () => {
-    const { text, billed } = await answerTo(format, streamedBody(sample, format.request.requestsUsage));
+    const { text, billed } = await answerTo(format, streamedBody(sample, format.request.requestsUsage), true);
     return { events: eventsIn(text), billed };
   };
 
@@ -121,7 +127,7 @@ describe.each(Object.entries(callFormats) as [FormatName, CallFormat][])('%s', (
     const whole = readerOf(format, events);
     expect([whole.isFinal, whole.hasFailed, whole.isReasoningHidden]).toEqual([true, false, false]);
     expect(whole.usage()).toMatchObject(billed);
-    expect([whole.responseId, whole.servedModel]).toEqual([expect.any(String), sample.body.model]);
+    expect([whole.responseId, whole.servedModel]).toEqual([expect.any(String), sample.model]);
     let bound = 0;
     for (let count = 0; count < events.length; count += 1) {
       const cut = readerOf(format, events.slice(0, count));

@@ -43,7 +43,7 @@ export function inputPartsOf(
   model: string,
   readers: InputReaders,
 ): InputParts {
-  const tally = new InputTally(format.request.takesTokenIds, readers);
+  const tally = new InputTally(format.request, readers);
   readRequest(format, body, model, tally);
   const isOwnTokenizer = familyOf(model) === 'o200k';
   return {

@@ -2,13 +2,19 @@
 import type { CallFormat } from './call-format.ts';
 import { chat } from './chat/index.ts';
 import { embeddings } from './embeddings/index.ts';
+import { gemini } from './gemini/index.ts';
+import { geminiEmbeddings } from './gemini-embeddings/index.ts';
 import { messages } from './messages/index.ts';
 import { responses } from './responses/index.ts';
 
-export const callFormats = { chat, responses, embeddings, messages } as const satisfies Record<
-  string,
-  CallFormat
->;
+export const callFormats = {
+  chat,
+  responses,
+  embeddings,
+  messages,
+  gemini,
+  gemini_embeddings: geminiEmbeddings,
+} as const satisfies Record<string, CallFormat>;
 export type FormatName = keyof typeof callFormats;
 
 export const allFormats: readonly CallFormat[] = Object.values(callFormats);

@@ -54,6 +54,32 @@ function addImage(
   }
 }
 
+/** Reads the media of a part of Gemini. */
+export function readInlineMedia(value: unknown, { model, tally, readUnknown }: ImageReading): void {
+  const media = fieldsOf(value);
+  const { mimeType, mime_type: snakeType, data } = media;
+  const types = [mimeType, snakeType].filter((type) => type != null);
+  tally.parts += 1;
+  const isImage = types.length > 0 && types.every((type) => imageType.test(String(type)));
+  if (!isImage || typeof data !== 'string') {
+    tally.markUnseen('media');
+  } else {
+    tally.imageTokens += imageTokens(model, tally.sizeOfImage(data), 'high');
+  }
+  for (const name in media) {
+    tally.enter(name);
+    if (inlineTexts.has(name) && typeof media[name] !== 'object') {
+      tally.addScalar(media[name]);
+    } else if (name !== 'data' || typeof data !== 'string') {
+      tally.checkName(name);
+      readUnknown(media[name]);
+    }
+    tally.leave();
+  }
+}
+
+const inlineTexts = new Set(['mimeType', 'mime_type', 'displayName', 'display_name']);
+
 /** Returns the largest of several contradictory details, because providers differ in the one that they use. */
 function detailOf(details: readonly unknown[]): ImageDetail {
   let detail: ImageDetail = details.some((one) => one != null) ? 'low' : 'high';

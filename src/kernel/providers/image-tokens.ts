@@ -1,4 +1,4 @@
-/** Tokens of images in a prompt, by the formulas that OpenAI and Anthropic publish. An unknown size counts as the largest. */
+/** Tokens of images in a prompt, by the formulas that OpenAI, Anthropic and Google publish. An unknown size counts as the largest. */
 
 export interface ImageSize {
   readonly width: number;
@@ -53,6 +53,12 @@ const anthropicTokensMax = 1_600;
 const anthropicLargeImages = /^claude-(opus|sonnet|fable|mythos)-(4-[7-9]|[5-9])/;
 const anthropicLargeTokensMax = 4_784;
 
+/** Gemini counts tiles of 768 pixels, or of two thirds of the shorter side; small images are one tile. */
+const geminiTile = { side: 768, tokens: 258, smallSide: 384 };
+/** From version 3 on, an image has as many tokens as its resolution says: 2,240 at most. */
+const geminiTokensMax = 2_240;
+const isOldGemini = /^gemini-[12](?![0-9])/;
+
 export function imageTokens(model: string, size: ImageSize | undefined, detail: ImageDetail): number {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
   if (name.startsWith('claude')) {
@@ -61,12 +67,24 @@ export function imageTokens(model: string, size: ImageSize | undefined, detail: 
       ? max
       : Math.min(max, Math.ceil((size.width * size.height) / anthropicPixelsPerToken));
   }
+  if (name.startsWith('gemini') && size !== undefined) {
+    const tokens = geminiTile.tokens * geminiTilesOf(size);
+    return isOldGemini.test(name) ? tokens : Math.max(tokens, geminiTokensMax);
+  }
   const patchRule = patchRules.find(([pattern]) => pattern.test(name))?.[1];
   if (patchRule !== undefined) {
     return Math.ceil(patchesOf(patchRule, size, detail) * patchRule.factor);
   }
   const rule = tileRules.find(([pattern]) => pattern.test(name))?.[1] ?? { base: 2_833, tile: 5_667 };
   return detail === 'low' ? rule.base : rule.base + rule.tile * tilesOf(size);
+}
+
+function geminiTilesOf({ width, height }: ImageSize): number {
+  if (Math.max(width, height) <= geminiTile.smallSide) {
+    return 1;
+  }
+  const tilesOf = (side: number) => Math.ceil(width / side) * Math.ceil(height / side);
+  return Math.max(tilesOf(geminiTile.side), tilesOf(Math.max(1, Math.floor(Math.min(width, height) / 1.5))));
 }
 
 function patchesOf(

@@ -6,13 +6,16 @@ import type { CallFormat } from './call-format.ts';
 import { outputFields } from './call-request.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { allFormats } from './formats.ts';
-import { isUnseenMedia, readImage, readSource } from './image-parts.ts';
+import { isUnseenMedia, readImage, readInlineMedia, readSource } from './image-parts.ts';
 import type { InputTally } from './input-tally.ts';
 import { referenceNames } from './known-members.ts';
 import type { MemberKind, MemberTable, PartsOf } from './member-kinds.ts';
 
 /** Members of settings that are free-form JSON. */
-const jsonNames = new Set(['schema', 'parameters', 'input_schema', 'json_schema', 'headers', 'variables']);
+const jsonNames = new Set([
+  ...['schema', 'parameters', 'input_schema', 'json_schema', 'headers', 'variables'],
+  ...['parametersJsonSchema', 'parameters_json_schema', 'responseJsonSchema', 'response_json_schema'],
+]);
 /** Three of four characters of base64 are bytes. */
 const bytesPerCharacter = 0.75;
 /** Types of all formats, because a provider may read those of another one. */
@@ -94,6 +97,9 @@ class InputReader {
       case 'imageSource':
         readSource(fieldsOf(value), 'image', this.#images);
         break;
+      case 'inlineMedia':
+        readInlineMedia(value, this.#images);
+        break;
     }
   }
 
@@ -115,6 +121,8 @@ class InputReader {
       readSource(fieldsOf(value), 'document', this.#images, readContent);
     } else if (Array.isArray(value)) {
       this.#readList(value, (item) => this.#readIfObject(item, kind.listOf));
+    } else if (kind.mayBeOne === true) {
+      this.#readIfObject(value, kind.listOf);
     } else {
       this.#readUnknown(value);
     }

@@ -1,4 +1,5 @@
 /** The names in the tables of all formats, and the comparison by which a lenient parser finds them. */
+import type { CallFormat } from './call-format.ts';
 import { allFormats } from './formats.ts';
 import type { MemberKind, MemberTable } from './member-kinds.ts';
 
@@ -44,10 +45,20 @@ export const referenceNames: ReadonlySet<string> = new Set([
   ...['vector_store_ids', 'mcp_servers', 'server_url', 'connector_id', 'cached_content', 'data_sources'],
 ]);
 
-const knownNames = namesOf(allFormats.flatMap(({ request: { members } }) => [members.request, members.tool]));
+interface KnownNames {
+  readonly names: ReadonlySet<string>;
+  /** The names by their folded form. */
+  readonly byFold: ReadonlyMap<string, string>;
+}
 
-/** Known names by their folded form. */
-const byFold = new Map([...knownNames].map((name) => [foldedName(name), name]));
+/** Other formats do not know the names in camelCase, so that these are other spellings of theirs. */
+const ofSnakeCase = knownNamesOf(allFormats.filter(({ request }) => !request.readsCamelCase));
+const ofCamelCase = knownNamesOf(allFormats);
+
+function knownNamesOf(formats: readonly CallFormat[]): KnownNames {
+  const names = namesOf(formats.flatMap(({ request: { members } }) => [members.request, members.tool]));
+  return { names, byFold: new Map([...names].map((name) => [foldedName(name), name])) };
+}
 
 /** Returns the letters and digits of a name in one case and one Unicode form: `maxTokens`, ` max-tokens` and `MAX_TOKENS` are one name. */
 export function foldedName(name: string): string {
@@ -64,8 +75,9 @@ export function foldedName(name: string): string {
 const spellingMax = 100;
 
 /** Returns the known name that another parser may take this name for; undefined if there is none, or if the name is known itself. */
-export function knownNameLike(name: string): string | undefined {
-  if (name.length > spellingMax || knownNames.has(name)) {
+export function knownNameLike(name: string, readsCamelCase: boolean): string | undefined {
+  const { names, byFold } = readsCamelCase ? ofCamelCase : ofSnakeCase;
+  if (name.length > spellingMax || names.has(name)) {
     return undefined;
   }
   return byFold.get(foldedName(name));

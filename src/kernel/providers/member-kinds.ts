@@ -21,6 +21,8 @@ export type MemberKind =
   /** The URL or the data of an image. */
   | 'image'
   | 'imageSource'
+  /** An object with media in base64, and their type. */
+  | 'inlineMedia'
   /** The tools that the request offers. */
   | 'tools'
   | ListOf
@@ -31,6 +33,8 @@ export type MemberKind =
 /** A list of objects. */
 export interface ListOf {
   readonly listOf: MemberTable;
+  /** True if the provider reads a single object as a list of it. */
+  readonly mayBeOne?: boolean;
 }
 
 export interface ObjectOf {
@@ -78,6 +82,10 @@ export function parts(types: Readonly<Record<string, MemberTable>>, untyped?: Me
 
 export function listOf(table: MemberTable): ListOf {
   return { listOf: table };
+}
+
+export function listOrOne(table: MemberTable): ListOf {
+  return { listOf: table, mayBeOne: true };
 }
 
 export function objectOf(table: MemberTable): ObjectOf {

@@ -115,8 +115,10 @@ function addTools(found: OfferedTool[], format: ToolFormat, tools: unknown, body
   for (const tool of tools) {
     const fields = fieldsOf(tool);
     if (!format.isRunByClient(fields)) {
-      const { type } = fields;
-      found.push(toolOf(typeof type === 'string' ? type : '?', unitOf(type), fields, body));
+      for (const type of format.typesOf(fields)) {
+        const tool = toolOf(typeof type === 'string' ? type : '?', unitOf(type), fields, body);
+        found.push(format.chargedByTokens.includes(tool.type) ? { ...tool, isTokensOnly: true } : tool);
+      }
     }
   }
 }
@@ -148,7 +150,7 @@ function toolOf(type: string, unit: string, tool: Fields, body: Fields): Offered
   return {
     type: type.slice(0, 100),
     unit,
-    ...(container ?? searchUnits(unit, tool)),
+    ...(container ?? (isPreviewSearch.test(type) ? previewUnits(tool) : searchUnits(unit, tool))),
     callsMax: usesOf(tool.max_uses),
     isTokensOnly: tokensOnly.test(type),
     model: modelOf(unit, tool),
@@ -170,6 +172,14 @@ function searchUnits(unit: string, { search_context_size: size }: Fields): ToolU
   return typeof size === 'string' && searchSizes.includes(size)
     ? { pricedBy: [`${unit}:${size}`, unit], isAnyUnit: false }
     : { pricedBy: [unit, ...searchSizes.map((one) => `${unit}:${one}`)], isAnyUnit: true };
+}
+
+/** The earlier search of OpenAI, which has a price of its own. */
+const isPreviewSearch = /\bweb_search_preview/;
+
+function previewUnits(tool: Fields): ToolUnits {
+  const { pricedBy, isAnyUnit } = searchUnits('web_search', tool);
+  return { pricedBy: ['web_search:preview', ...pricedBy], isAnyUnit };
 }
 
 const usualMemory = '1g';

@@ -9,7 +9,10 @@ export interface OpenStream {
   readonly isOutputEnded: boolean;
   /** Returns the missing events at the end of a stream whose output has ended. */
   rest(): string;
-  /** Returns the events that end the stream as if the maximum output had been reached. `usage` is what is posted. */
+  /**
+   * Returns the events that end the stream as if the maximum output had been reached, or an error if a client could not continue with
+   * such an end. `usage` is what is posted.
+   */
   truncated(usage: CallUsage): string;
   /** Returns the event that tells the client that the stream has failed. */
   failed(message: string, code: string): string;

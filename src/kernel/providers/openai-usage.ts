@@ -41,15 +41,18 @@ function tokenUsage(usage: Fields, counts: NamedCounts): CallUsage {
   const isBesides = reasoning > completion && countOf(usage.total_tokens) !== inputTokens + completion;
   const generated = isBesides ? completion + reasoning : completion;
   const cached = Math.max(input('cached_tokens'), besides(...cachedNames));
-  const written = input(...writtenNames);
+  const written = withoutOverlap(input(...writtenNames), cached, inputTokens);
+  const audio = input('audio_tokens');
   return {
     ...noUsage,
     inputTokens,
     cachedInputTokens: cached,
-    cacheWriteTokens: withoutOverlap(written, cached, inputTokens),
+    cacheWriteTokens: written,
     outputTokens: Math.max(generated, countOf(usage.total_tokens) - inputTokens),
     reasoningTokens: reasoning,
-    audioInputTokens: input('audio_tokens'),
+    audioInputTokens: audio,
+    // Cached images are counted as both.
+    imageInputTokens: Math.max(0, Math.min(input('image_tokens'), inputTokens - cached - written - audio)),
     audioOutputTokens: output('audio_tokens'),
     statedNanos: statedNanosOf(usage),
     serverTools: {

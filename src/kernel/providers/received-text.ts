@@ -1,6 +1,6 @@
 /** Reads the usage of a complete response: JSON, or a stream of events that was not announced as one. */
 import type { ResponseFormat } from './call-format.ts';
-import { type CallUsage, hasTokens, modelIn, responseIdOf, type ServerTools } from './call-usage.ts';
+import { type CallUsage, countsOutput, modelIn, responseIdOf, type ServerTools } from './call-usage.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { callsIn } from './server-tools.ts';
 import { eventOf, withoutMark } from './sse-reader.ts';
@@ -48,8 +48,8 @@ function ofJson(format: ResponseFormat, answer: Fields, boundOf: OutputBound): R
   return {
     usage,
     isFinal: usage !== undefined,
-    // The output is only counted if the usage is not known.
-    outputBound: usage === undefined || !hasTokens(usage) ? boundOfText(output, boundOf) : 0,
+    // The output is only counted if the usage does not count it.
+    outputBound: usage === undefined || !countsOutput(usage) ? boundOfText(output, boundOf) : 0,
     responseId: responseIdOf(answer),
     servedModel: modelIn(answer),
     toolCalls: callsIn(output),

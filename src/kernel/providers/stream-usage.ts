@@ -132,6 +132,7 @@ export function largerUsage(reported: CallUsage, before: CallUsage | undefined):
     outputTokens: Math.max(reported.outputTokens, before.outputTokens),
     reasoningTokens: Math.max(reported.reasoningTokens, before.reasoningTokens),
     audioInputTokens: Math.max(reported.audioInputTokens, before.audioInputTokens),
+    imageInputTokens: Math.max(reported.imageInputTokens, before.imageInputTokens),
     audioOutputTokens: Math.max(reported.audioOutputTokens, before.audioOutputTokens),
     serverTools: mostCalls(reported.serverTools, before.serverTools),
     statedNanos: larger(reported.statedNanos, before.statedNanos),

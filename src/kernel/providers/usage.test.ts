@@ -47,6 +47,19 @@ test('usage of chat and of responses counts cached and audio tokens as parts of 
   });
 });
 
+test.each([
+  [{ image_tokens: 323, text_tokens: 48 }, 323],
+  [{ image_tokens: 323, cached_tokens: 100 }, 271],
+  [{ image_tokens: 9_000 }, 371],
+  [{ text_tokens: 371 }, 0],
+])('usage with details %j has %i tokens of images that are not cached', (input_tokens_details, images) => {
+  const usage = usageOfBody('responses', {
+    usage: { input_tokens: 371, output_tokens: 7, input_tokens_details },
+  });
+  const { image_input_tokens = 0, input_tokens } = runUsageOf(usage ?? noUsage);
+  expect([image_input_tokens, input_tokens]).toEqual([images, 371]);
+});
+
 const cacheUsage = {
   input_tokens: 10,
   cache_read_input_tokens: 200,
@@ -557,6 +570,16 @@ test('a usage of 0 for output that was received is taken for none, and for a res
   expect(answered.marks).toEqual(['usage_estimated']);
   const empty = settledUsage(final, bounds, none);
   expect([empty.isFree, empty.marks]).toEqual([true, []]);
+});
+
+test('a usage that counts no output for output that was received gives only the input, unless it states the cost', () => {
+  const usage = { ...noUsage, inputTokens: 20 };
+  const final = { ...received, status: 'succeeded', usage, isFinal: true, receivedBytes: 100 } as const;
+  const answered = settledUsage(final, bounds, none);
+  expect(answered.fields).toMatchObject({ input_tokens: 20, output_tokens: 612 });
+  expect(answered.marks).toEqual(['usage_estimated']);
+  const stated = settledUsage({ ...final, usage: { ...usage, statedNanos: 5n } }, bounds, none);
+  expect([stated.fields.output_tokens, stated.marks]).toEqual([0, []]);
 });
 
 test('a call that the provider did not accept is free, except for attempts that reported usage', () => {

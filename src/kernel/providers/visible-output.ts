@@ -26,11 +26,19 @@ export function isKnownToShow(model: string): boolean {
 /** Returns true if a call requests reasoning. Providers show a summary of it, or nothing. */
 export function requestsReasoning(body: Fields): boolean {
   const { thinking, reasoning, reasoning_effort: effort } = body;
+  const configs = [body.thinkingConfig, body.thinking_config].filter((config) => config != null);
   return (
+    configs.some((config) => !isThinkingOff(fieldsOf(config))) ||
     (thinking != null && fieldsOf(thinking).type !== 'disabled') ||
     (reasoning != null && fieldsOf(reasoning).effort !== 'none') ||
     (effort != null && effort !== 'none')
   );
+}
+
+/** Gemini does not think with a budget of 0. Of two spellings both must say so. */
+function isThinkingOff({ thinkingBudget, thinking_budget: snakeBudget }: Fields): boolean {
+  const budgets = [thinkingBudget, snakeBudget].filter((budget) => budget != null);
+  return budgets.length > 0 && budgets.every((budget) => budget === 0);
 }
 
 export interface CalledModel {

@@ -6,9 +6,16 @@ import { openAiErrors } from '../openai-errors.ts';
 import { endUserOf, serviceOf } from '../openai-request.ts';
 import { openAiUsage } from '../openai-usage.ts';
 import { searchesOfModel, withServerTools } from '../server-tools.ts';
+import { chatAssembly } from './assembly.ts';
 import { chatMembers } from './members.ts';
 import { createOpenChat } from './open-stream.ts';
 import { ChatStream, repeatedText } from './stream.ts';
+
+/** Azure names in each choice what its filters found, which is not output. */
+function answerIn(choice: unknown): unknown {
+  const { message, delta, text } = fieldsOf(choice);
+  return message ?? delta ?? text ?? choice;
+}
 
 export const chat: CallFormat = {
   name: 'chat',
@@ -20,9 +27,12 @@ export const chat: CallFormat = {
       // Reasoning models of OpenAI reject `max_tokens`.
       maxName: 'max_completion_tokens',
       compatibleMaxName: 'max_tokens',
+      within: undefined,
       mayBeZero: false,
       choicesName: 'n',
     },
+    isModelInPath: false,
+    readsCamelCase: false,
     takesTokenIds: false,
     inputsOf: undefined,
     requestsUsage: true,
@@ -35,6 +45,8 @@ export const chat: CallFormat = {
   tools: {
     areOffered: true,
     isRunByClient: ({ type }) => type === 'function' || type === 'custom',
+    typesOf: ({ type }) => [type],
+    chargedByTokens: [],
     resultTypes: [],
     callsMaxName: undefined,
     limitsEach: false,
@@ -51,10 +63,11 @@ export const chat: CallFormat = {
       const reported = openAiUsage(usage, tier);
       return reported && withServerTools(reported, searchesOfModel(model));
     },
-    outputIn: ({ choices }) => choices,
+    outputIn: ({ choices }) => (Array.isArray(choices) ? choices.map(answerIn) : choices),
     readStream: (boundOf, choices) => new ChatStream(boundOf, choices),
     openStream: createOpenChat,
     repeatedText,
+    assembly: chatAssembly,
   },
   errors: openAiErrors,
 };

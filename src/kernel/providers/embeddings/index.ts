@@ -23,6 +23,8 @@ export const embeddings: CallFormat = {
   request: {
     members: embeddingsMembers,
     output: undefined,
+    isModelInPath: false,
+    readsCamelCase: false,
     takesTokenIds: true,
     inputsOf,
     requestsUsage: false,
@@ -35,6 +37,8 @@ export const embeddings: CallFormat = {
   tools: {
     areOffered: false,
     isRunByClient: () => false,
+    typesOf: ({ type }) => [type],
+    chargedByTokens: [],
     resultTypes: [],
     callsMaxName: undefined,
     limitsEach: false,
@@ -55,6 +59,7 @@ export const embeddings: CallFormat = {
     readStream: chat.response.readStream,
     openStream: chat.response.openStream,
     repeatedText: () => undefined,
+    assembly: undefined,
   },
   errors: openAiErrors,
 };

@@ -4,6 +4,7 @@ import type { CallFormat } from '../call-format.ts';
 import { fieldsOf } from '../fields.ts';
 import { requestedService } from '../requested-service.ts';
 import { noServerTools } from '../server-tools.ts';
+import { messagesAssembly } from './assembly.ts';
 import { anthropicErrors } from './errors.ts';
 import { messagesMembers } from './members.ts';
 import { createOpenMessage } from './open-stream.ts';
@@ -21,9 +22,12 @@ export const messages: CallFormat = {
       maxNames: ['max_tokens'],
       maxName: 'max_tokens',
       compatibleMaxName: 'max_tokens',
+      within: undefined,
       mayBeZero: true,
       choicesName: undefined,
     },
+    isModelInPath: false,
+    readsCamelCase: false,
     takesTokenIds: false,
     inputsOf: undefined,
     requestsUsage: false,
@@ -39,6 +43,8 @@ export const messages: CallFormat = {
     // A tool without a type is a function of the client.
     isRunByClient: ({ type }) =>
       type == null || type === 'custom' || (typeof type === 'string' && datedClientTypes.test(type)),
+    typesOf: ({ type }) => [type],
+    chargedByTokens: [],
     resultTypes: [
       'web_search_tool_result',
       'web_fetch_tool_result',
@@ -63,6 +69,7 @@ export const messages: CallFormat = {
     openStream: createOpenMessage,
     repeatedText: ({ type, delta }) =>
       type === 'content_block_delta' && fieldsOf(delta).type === 'text_delta' ? 'text' : undefined,
+    assembly: messagesAssembly,
   },
   errors: anthropicErrors,
 };

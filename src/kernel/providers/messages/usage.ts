@@ -168,6 +168,7 @@ function otherModelOf({ model, ...tokens }: OtherIteration): ModelUsage[] {
           cachedInputTokens: cacheRead,
           cacheWriteTokens: cacheWrite,
           cacheWrite1hTokens: Math.min(cacheWrite1h, cacheWrite),
+          imageInputTokens: 0,
           outputTokens: output,
           reasoningTokens: thinking,
         },

@@ -4,6 +4,7 @@ import type { CallFormat } from '../call-format.ts';
 import { fieldsOf } from '../fields.ts';
 import { endUserOf, serviceOf } from '../openai-request.ts';
 import { noServerTools } from '../server-tools.ts';
+import { responsesAssembly } from './assembly.ts';
 import { responsesErrors } from './errors.ts';
 import { responsesMembers } from './members.ts';
 import { createOpenResponse } from './open-stream.ts';
@@ -29,9 +30,12 @@ export const responses: CallFormat = {
       maxNames: ['max_output_tokens'],
       maxName: 'max_output_tokens',
       compatibleMaxName: 'max_output_tokens',
+      within: undefined,
       mayBeZero: false,
       choicesName: undefined,
     },
+    isModelInPath: false,
+    readsCamelCase: false,
     takesTokenIds: false,
     inputsOf: undefined,
     requestsUsage: false,
@@ -50,6 +54,8 @@ export const responses: CallFormat = {
       (type === 'namespace' &&
         Array.isArray(tools) &&
         tools.every((inner) => clientTypes.has(fieldsOf(inner).type))),
+    typesOf: ({ type }) => [type],
+    chargedByTokens: [],
     resultTypes: ['web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call'],
     callsMaxName: 'max_tool_calls',
     limitsEach: false,
@@ -65,6 +71,7 @@ export const responses: CallFormat = {
     readStream: (boundOf) => new ResponsesStream(boundOf),
     openStream: createOpenResponse,
     repeatedText: () => undefined,
+    assembly: responsesAssembly,
   },
   errors: responsesErrors,
 };

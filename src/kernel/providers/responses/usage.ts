@@ -39,5 +39,7 @@ function imageUsage(reported: Fields, { tools }: Fields): readonly ModelUsage[] 
     .map(fieldsOf)
     .find(({ type }) => type === 'image_generation');
   const model = typeof tool?.model === 'string' ? tool.model : defaultImageModel;
-  return [{ ...noTokens, model, inputTokens, outputTokens }];
+  const imageTokens = countOf(fieldsOf(reported.input_tokens_details).image_tokens);
+  const imageInputTokens = Math.min(imageTokens, inputTokens);
+  return [{ ...noTokens, model, inputTokens, imageInputTokens, outputTokens }];
 }

@@ -1,0 +1,51 @@
+/** Usage as Google reports it in `usageMetadata`. */
+import { type CallUsage, modelIn, noUsage } from '../call-usage.ts';
+import { type Fields, fieldsOf } from '../fields.ts';
+import type { ServerTools } from '../server-tools.ts';
+import { countOf, isCount } from '../usage-counts.ts';
+import { GroundingTally } from './grounding.ts';
+
+export function geminiUsage(answer: unknown): CallUsage | undefined {
+  const fields = fieldsOf(answer);
+  const grounding = new GroundingTally();
+  for (const candidate of candidatesOf(fields)) {
+    grounding.add(candidate);
+  }
+  return usageOfMetadata(fields.usageMetadata, grounding.callsOf(modelIn(fields)));
+}
+
+export function candidatesOf({ candidates }: Fields): readonly Fields[] {
+  return Array.isArray(candidates) ? candidates.map(fieldsOf) : [];
+}
+
+/** Returns undefined if the input was not counted. Counts of 0 are left out. */
+export function usageOfMetadata(metadata: unknown, serverTools: ServerTools): CallUsage | undefined {
+  const usage = fieldsOf(metadata);
+  if (!isCount(usage.promptTokenCount)) {
+    return undefined;
+  }
+  // What tools return is input in addition to the prompt; thoughts are output in addition to the candidates.
+  const inputTokens = countOf(usage.promptTokenCount) + countOf(usage.toolUsePromptTokenCount);
+  const thoughts = countOf(usage.thoughtsTokenCount);
+  const answered = countOf(usage.candidatesTokenCount);
+  const cachedAudio = audioIn(usage.cacheTokensDetails);
+  return {
+    ...noUsage,
+    inputTokens,
+    // Cached audio costs more than other cached input, and prices have no rate for it, so it counts as not cached.
+    cachedInputTokens: Math.max(0, countOf(usage.cachedContentTokenCount) - cachedAudio),
+    outputTokens: Math.max(answered + thoughts, countOf(usage.totalTokenCount) - inputTokens),
+    reasoningTokens: thoughts,
+    audioInputTokens: audioIn(usage.promptTokensDetails) + audioIn(usage.toolUsePromptTokensDetails),
+    audioOutputTokens: audioIn(usage.candidatesTokensDetails),
+    serverTools,
+    serviceTier: typeof usage.serviceTier === 'string' ? usage.serviceTier.toLowerCase() : null,
+  };
+}
+
+function audioIn(details: unknown): number {
+  return (Array.isArray(details) ? details : [])
+    .map(fieldsOf)
+    .filter(({ modality }) => modality === 'AUDIO')
+    .reduce((sum, { tokenCount }) => sum + countOf(tokenCount), 0);
+}
