@@ -40,7 +40,7 @@ class Desk {
     for (const { key, limit, window } of windows) {
       if (!this.counters.has(key)) {
         const { settled = 0n, held = 0n } = this.spent[limit.id] ?? {};
-        this.counters.set(key, { settled, held, alerted: 0, endMs: window.endMs });
+        this.counters.set(key, { settled, held, growth: 0n, alerted: 0, endMs: window.endMs });
       }
     }
     return admit(this.counters, { limits: this.#limits, charge, windows, preFlight });
@@ -494,7 +494,13 @@ test('live packs are returned in burn order with their remaining amount, at leas
     });
   const limits = limitsOf([pack('a', null), pack('b', atMs + 2), pack('c', atMs + 1), pack('d', atMs)]);
   const { counters: windows } = applicableCounters(limits, scopeOf({ customer_id: 'c' }), atMs, 'run');
-  const counter = (settled: bigint, held: bigint): Counter => ({ settled, held, alerted: 0, endMs: 0 });
+  const counter = (settled: bigint, held: bigint): Counter => ({
+    settled,
+    held,
+    growth: 0n,
+    alerted: 0,
+    endMs: 0,
+  });
   const counters = new Map([
     ['a@0', counter(1n, 2n)],
     ['b@0', counter(9n, 5n)],

@@ -23,6 +23,8 @@ import type { Window } from './windows.ts';
 export interface Counter {
   settled: bigint;
   held: bigint;
+  /** What its open holds are expected to be increased by soon. */
+  growth: bigint;
   /** The highest threshold, in percent, whose event was emitted. For a limit without a window: since its capacity last changed. */
   alerted: number;
   /** End of the counter's window. */
@@ -61,6 +63,8 @@ export interface Reservation {
   readonly shares: readonly ReservedCounter[];
   readonly amounts: Amounts;
   readonly packs: readonly Debit[];
+  /** Amounts by which the reservation is expected to be increased soon. New calls that have a growth leave that of others free. */
+  readonly growth?: Amounts;
 }
 
 /** Returns a reservation as one debit per counter, without counters whose amount is zero. */
@@ -239,6 +243,8 @@ export interface AdmissionRequest {
   readonly charge: Charge;
   readonly windows: readonly LimitWindow[];
   readonly preFlight: boolean;
+  /** True for a call that leaves the growth of the calls in progress free. */
+  readonly leavesGrowth?: boolean;
   /** The existing reservation if the charge is an increase. The charge includes it, so only the rest is checked. */
   readonly reserved?: Reservation;
 }
@@ -247,7 +253,7 @@ const allowed: Admission = { kind: 'allowed', packs: [] };
 
 /** Checks all limits in order and reserves nothing. Every counter must exist. */
 export function admit(counters: Counters, request: AdmissionRequest): Admission {
-  const { limits, charge, windows, preFlight, reserved } = request;
+  const { limits, charge, windows, preFlight, leavesGrowth = false, reserved } = request;
   let packs: LimitWindow[] | undefined;
   let depthIsChecked = charge.depth === null || !limits.hasDepths;
   for (const one of windows) {
@@ -269,12 +275,13 @@ export function admit(counters: Counters, request: AdmissionRequest): Admission 
       reserved === undefined
         ? charge.amounts[limit.unit]
         : charge.amounts[limit.unit] - reservedIn(reserved, key);
-    if (overruns(limit, attempted, counter)) {
+    const growth = leavesGrowth && limit.enforcement === 'block' ? counter.growth : 0n;
+    if (overruns(limit, attempted, counter, growth)) {
       const timezone = (limit.span.kind === 'calendar' ? limit.span.timezone : null) ?? limits.timezone;
       const { settled, held } = counter;
       return {
         kind: 'denied',
-        denial: denialOf({ limit, window, key, settled, held, attempted, timezone, preFlight }),
+        denial: denialOf({ limit, window, key, settled, held, growth, attempted, timezone, preFlight }),
       };
     }
   }
@@ -297,8 +304,13 @@ export function admit(counters: Counters, request: AdmissionRequest): Admission 
 }
 
 /** A charge that reaches the limit exactly is allowed, and a charge of zero is always allowed. */
-function overruns({ enforcement, capacity }: Limit, amount: bigint, { settled, held }: Counter): boolean {
-  return amount > 0n && settled + held + amount > (enforcement === 'block' ? capacity : counterMax);
+function overruns(
+  { enforcement, capacity }: Limit,
+  amount: bigint,
+  { settled, held }: Counter,
+  growth: bigint,
+): boolean {
+  return amount > 0n && settled + held + growth + amount > (enforcement === 'block' ? capacity : counterMax);
 }
 
 /** Maximum value of a counter. Beyond it even limits with `alert` enforcement deny. */
@@ -340,21 +352,37 @@ export function reserveDebits(counters: Counters, debits: readonly Debit[]): voi
   }
 }
 
-export function reserve(counters: Counters, { shares, amounts, packs }: Reservation): void {
+export function reserve(counters: Counters, { shares, amounts, packs, growth }: Reservation): void {
   for (const { key, unit } of shares) {
-    counterOf(counters, key).held += amounts[unit];
+    const counter = counterOf(counters, key);
+    counter.held += amounts[unit];
+    if (growth !== undefined) {
+      counter.growth += growth[unit];
+    }
   }
   reserveDebits(counters, packs);
 }
 
-export function releaseReservation(counters: Counters, { shares, amounts, packs }: Reservation): void {
+export function releaseReservation(
+  counters: Counters,
+  { shares, amounts, packs, growth }: Reservation,
+): void {
   for (const { key, unit } of shares) {
     const counter = counters.get(key);
     if (counter !== undefined) {
       counter.held -= amounts[unit];
+      if (growth !== undefined) {
+        changeGrowth(counter, -growth[unit]);
+      }
     }
   }
   releaseDebits(counters, packs);
+}
+
+/** A counter that was last written by an earlier release has no growth. */
+export function changeGrowth(counter: Counter, by: bigint): void {
+  const growth = counter.growth + by;
+  counter.growth = growth > 0n ? growth : 0n;
 }
 
 /** Ignores counters that were deleted with their limit. */

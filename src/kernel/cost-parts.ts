@@ -11,6 +11,7 @@ const kindNames = {
   w: 'cache_write',
   l: 'cache_write_1h',
   a: 'audio_input',
+  m: 'image_input',
   o: 'output',
   r: 'reasoning',
   s: 'audio_output',
@@ -114,7 +115,7 @@ export function partsOfSums(sums: PartSums): CostParts {
   return [...sums].map(([code, { quantity, nanos }]) => ({ code, quantity, nanos }));
 }
 
-const codeOrder = 'icwlaorsgqtuj';
+const codeOrder = 'icwlamorsgqtuj';
 
 /** Returns the parts in the order of the kinds: input, output, everything else, corrections. */
 export function inKindOrder(parts: CostParts): CostParts {

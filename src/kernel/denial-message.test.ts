@@ -14,6 +14,9 @@ test('the message of a budget names what is used, held and needed', () => {
   expect(messageOf({ code: 'budget_exceeded', details })).toBe(
     'The budget of $5.00 has $4.98 used ($0.40 of it is held by requests in progress), and this request needs $0.081234567.',
   );
+  expect(messageOf({ code: 'budget_exceeded', details: { ...details, reserved_usd: '0.2' } })).toMatch(
+    / by requests in progress\), \$0\.20 is kept for requests in progress, and this request needs /,
+  );
   expect(
     messageOf({ code: 'budget_exceeded', details: { ...details, scope_kind: 'customer', held_usd: '0' } }),
   ).toBe('The customer limit of $5.00 has $4.98 used, and this request needs $0.081234567.');

@@ -26,14 +26,16 @@ export function denialMessage({ code, details }: Denial): string | undefined {
 interface MoneyDetails {
   readonly spent_usd: string;
   readonly held_usd: string;
+  readonly reserved_usd?: string;
   readonly attempted_usd: string;
 }
 
 /** `spent_usd` of the details includes what is held. */
 function moneyMessage(limit: string, capacity: string, details: MoneyDetails): string {
-  const { spent_usd: spent, held_usd: held, attempted_usd: attempted } = details;
+  const { spent_usd: spent, held_usd: held, reserved_usd: reserved, attempted_usd: attempted } = details;
   const ofRequests = Number(held) === 0 ? '' : ` (${dollars(held)} of it is held by requests in progress)`;
-  return `The ${limit} of ${dollars(capacity)} has ${dollars(spent)} used${ofRequests}, and this request needs ${dollars(attempted)}.`;
+  const kept = reserved === undefined ? '' : `, ${dollars(reserved)} is kept for requests in progress`;
+  return `The ${limit} of ${dollars(capacity)} has ${dollars(spent)} used${ofRequests}${kept}, and this request needs ${dollars(attempted)}.`;
 }
 
 type ChainDetails = Extract<Denial, { code: 'chain_budget_exceeded' }>['details'];

@@ -44,6 +44,7 @@ type DeniedDetails =
         readonly cap_usd: string;
         readonly spent_usd: string;
         readonly held_usd: string;
+        readonly reserved_usd?: string;
         readonly attempted_usd: string;
         readonly resets_at: string;
         readonly reason?: 'pre_flight';
@@ -57,6 +58,7 @@ type DeniedDetails =
         readonly limit_usd: string;
         readonly spent_usd: string;
         readonly held_usd: string;
+        readonly reserved_usd?: string;
         readonly attempted_usd: string;
         readonly period_start: string;
         readonly period_end: string;
@@ -82,6 +84,8 @@ export interface Overrun {
   readonly key: string;
   readonly settled: bigint;
   readonly held: bigint;
+  /** The amount that is kept free for calls in progress. */
+  readonly growth: bigint;
   readonly attempted: bigint;
   readonly timezone: string;
   /** True if the request is denied before any cost was incurred. */
@@ -96,7 +100,7 @@ export function denialOf(overrun: Overrun): Denial {
 }
 
 function denialDetailsOf(overrun: Overrun): DeniedDetails {
-  const { limit, window, settled, held, attempted, timezone } = overrun;
+  const { limit, window, settled, held, growth, attempted, timezone } = overrun;
   const spent = settled + held;
   const start = formatInstant(window.startMs, timezone);
   const end = formatInstant(window.endMs, timezone);
@@ -144,6 +148,7 @@ function denialDetailsOf(overrun: Overrun): DeniedDetails {
           cap_usd: formatUsd(limit.capacity),
           spent_usd: formatUsd(spent),
           held_usd: formatUsd(held),
+          ...(growth > 0n && { reserved_usd: formatUsd(growth) }),
           attempted_usd: formatUsd(attempted),
           resets_at: end,
           ...(overrun.preFlight && { reason: 'pre_flight' as const }),
@@ -159,6 +164,7 @@ function denialDetailsOf(overrun: Overrun): DeniedDetails {
           limit_usd: formatUsd(limit.capacity),
           spent_usd: formatUsd(spent),
           held_usd: formatUsd(held),
+          ...(growth > 0n && { reserved_usd: formatUsd(growth) }),
           attempted_usd: formatUsd(attempted),
           period_start: start,
           period_end: end,

@@ -17,6 +17,7 @@ const ratesOf = (outputNanosPerMillion: bigint, fields: Partial<Rates> = {}): Ra
   cacheWriteNanosPerMillion: null,
   outputNanosPerMillion,
   audioInputNanosPerMillion: null,
+  imageInputNanosPerMillion: null,
   audioOutputNanosPerMillion: null,
   imageNanosEach: null,
   requestNanosEach: null,
@@ -48,7 +49,7 @@ function stateOf(all: readonly UsedLimit[]) {
   const counters = new Map(
     windows.map(({ key, limit, window }): [string, Counter] => {
       const { settled, held } = all.find((one) => one.limit.id === limit.id) as UsedLimit;
-      return [key, { settled, held, alerted: 0, endMs: window.endMs }];
+      return [key, { settled, held, growth: 0n, alerted: 0, endMs: window.endMs }];
     }),
   );
   const request = (amounts: Amounts) => ({

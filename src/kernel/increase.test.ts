@@ -30,7 +30,7 @@ function stateOf(limits: readonly Limit[], dollars: string, later: readonly Limi
   const all = limitsOf([...limits, ...later]);
   const now = applicableCounters(all, scope, 0, 'run');
   for (const { key, window } of now.counters) {
-    counters.set(key, { settled: 0n, held: 0n, alerted: 0, endMs: window.endMs });
+    counters.set(key, { settled: 0n, held: 0n, growth: 0n, alerted: 0, endMs: window.endMs });
   }
   const reservation: Reservation = {
     shares: applicableCounters(limitsOf(limits), scope, 0, 'run').shares,
@@ -52,6 +52,34 @@ function stateOf(limits: readonly Limit[], dollars: string, later: readonly Limi
 }
 
 describe('an increase', () => {
+  test('replaces the growth of the reservation in each of its counters, until it is undone', () => {
+    const { counters, reservation, held } = stateOf([cap, tokens], '4');
+    const grown = { ...reservation, growth: amountsOf('3', 5n, 0n) };
+    releaseReservation(counters, reservation);
+    reserve(counters, grown);
+    const growth = () => ['cap', 'tok'].map((id) => counters.get(`${id}@0`)?.growth);
+    expect(growth()).toEqual([usd('3'), 5n]);
+    const all = limitsOf([cap, tokens]);
+    const allowed = admitIncrease(counters, {
+      limits: all,
+      scope,
+      reservation: grown,
+      by: amountsOf('1', 1n, 0n),
+      growth: amountsOf('2', 4n, 0n),
+      atMs: 0,
+      applicable: applicableCounters(all, scope, 0, 'run'),
+    });
+    if (allowed.kind === 'denied') {
+      throw new Error('denied');
+    }
+    reserveIncrease(counters, grown, allowed);
+    expect([growth(), held('cap')]).toEqual([[usd('2'), 4n], usd('5')]);
+    expect(undoIncrease(counters, allowed.reservation, allowed)).toEqual(grown);
+    expect([growth(), held('cap')]).toEqual([[usd('3'), 5n], usd('4')]);
+    releaseReservation(counters, grown);
+    expect([growth(), held('cap')]).toEqual([[0n, 0n], 0n]);
+  });
+
   test('an increase may reach a limit and not exceed it, and a denied one reserves nothing', () => {
     const { counters, reservation, increase, held } = stateOf([cap, tokens], '4');
     expect(increase(reservation, '6.000000001')).toMatchObject({
@@ -125,7 +153,7 @@ describe('an increase', () => {
     if (allowed.kind === 'denied') {
       throw new Error('denied');
     }
-    counters.set('old@0', { settled: 0n, held: usd('4'), alerted: 0, endMs: 1 });
+    counters.set('old@0', { settled: 0n, held: usd('4'), growth: 0n, alerted: 0, endMs: 1 });
     reserveIncrease(counters, ended, allowed);
     expect([held('cap'), held('old')]).toEqual([usd('5'), usd('5')]);
     counters.delete('old@0');

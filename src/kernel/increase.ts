@@ -7,6 +7,7 @@ import {
   admit,
   type Counter,
   type Counters,
+  changeGrowth,
   type Reservation,
   releaseDebits,
   reserveDebits,
@@ -21,6 +22,8 @@ export interface IncreaseRequest {
   readonly reservation: Reservation;
   /** The amounts to add. */
   readonly by: Amounts;
+  /** The growth of the increased reservation. Left out if it stays the same. */
+  readonly growth?: Amounts | undefined;
   /** The time of the reservation. */
   readonly atMs: number;
   /** The counters that apply to that time by the current limits. Limits may have been created or removed since the reservation. */
@@ -30,6 +33,8 @@ export interface IncreaseRequest {
 /** An allowed increase. */
 export interface Increase {
   readonly by: Amounts;
+  /** Change of the growth; undefined if it stays the same. */
+  readonly growthBy?: Amounts | undefined;
   /** The debits from credit packs in addition to those of the reservation. */
   readonly packs: readonly Debit[];
   readonly reservation: Reservation;
@@ -44,7 +49,7 @@ export type IncreaseAdmission =
  * the whole new amount. Every applicable counter must exist.
  */
 export function admitIncrease(counters: Counters, request: IncreaseRequest): IncreaseAdmission {
-  const { limits, scope, reservation, by, atMs, applicable } = request;
+  const { limits, scope, reservation, by, growth = reservation.growth, atMs, applicable } = request;
   const amounts = sum(reservation.amounts, by, 1n);
   const admission = admit(counters, {
     limits,
@@ -61,21 +66,28 @@ export function admitIncrease(counters: Counters, request: IncreaseRequest): Inc
   return {
     kind: 'allowed',
     by,
+    ...(growth !== undefined &&
+      growth !== reservation.growth && { growthBy: sum(growth, reservation.growth ?? nothing, -1n) }),
     packs,
     reservation: {
       // Keeps the same list if possible, because reservations share it.
       shares: added.length === 0 ? reservation.shares : [...reservation.shares, ...added],
       amounts,
       packs: packs.length === 0 ? reservation.packs : merged([...reservation.packs, ...packs]),
+      ...(growth !== undefined && { growth }),
     },
   };
 }
 
 /** Reserves an allowed increase. `before` is the reservation without the increase. */
 export function reserveIncrease(counters: Counters, before: Reservation, increase: Increase): void {
-  const { by, packs, reservation } = increase;
+  const { by, growthBy = nothing, packs, reservation } = increase;
   for (const [index, { key, unit }] of reservation.shares.entries()) {
-    addHeld(counters.get(key), index < before.shares.length ? by[unit] : reservation.amounts[unit]);
+    if (index < before.shares.length) {
+      addHeld(counters.get(key), by[unit], growthBy[unit]);
+    } else {
+      addHeld(counters.get(key), reservation.amounts[unit], reservation.growth?.[unit] ?? 0n);
+    }
   }
   reserveDebits(counters, packs);
 }
@@ -84,9 +96,13 @@ export function reserveIncrease(counters: Counters, before: Reservation, increas
  * Undoes an increase and returns the reservation without it. Other changes of the reservation since then are kept, and so
  * are its shares: they now reserve the smaller amounts.
  */
-export function undoIncrease(counters: Counters, current: Reservation, { by, packs }: Increase): Reservation {
+export function undoIncrease(
+  counters: Counters,
+  current: Reservation,
+  { by, growthBy = nothing, packs }: Increase,
+): Reservation {
   for (const { key, unit } of current.shares) {
-    addHeld(counters.get(key), -by[unit]);
+    addHeld(counters.get(key), -by[unit], -growthBy[unit]);
   }
   releaseDebits(counters, packs);
   const returned = packs.map(({ key, amount }) => ({ key, amount: -amount }));
@@ -94,15 +110,19 @@ export function undoIncrease(counters: Counters, current: Reservation, { by, pac
     shares: current.shares,
     amounts: sum(current.amounts, by, -1n),
     packs: merged([...current.packs, ...returned]).filter(({ amount }) => amount > 0n),
+    ...(current.growth !== undefined && { growth: sum(current.growth, growthBy, -1n) }),
   };
 }
 
 /** Ignores counters that were deleted with their limit. */
-function addHeld(counter: Counter | undefined, amount: bigint): void {
+function addHeld(counter: Counter | undefined, amount: bigint, growth: bigint): void {
   if (counter !== undefined) {
     counter.held += amount;
+    changeGrowth(counter, growth);
   }
 }
+
+const nothing: Amounts = { usd: 0n, tokens: 0n, requests: 0n };
 
 function sum(amounts: Amounts, others: Amounts, sign: bigint): Amounts {
   return Object.fromEntries(units.map((unit) => [unit, amounts[unit] + sign * others[unit]])) as Amounts;

@@ -10,7 +10,7 @@ function use(...limits: (Partial<Limit> & { readonly settled: bigint; readonly w
   const counters = new Map<string, Counter>();
   const windows = limits.map(({ settled, window = day, ...limit }, index): LimitWindow => {
     const key = String(index);
-    counters.set(key, { settled, held: 50n, alerted: 0, endMs: window.endMs });
+    counters.set(key, { settled, held: 50n, growth: 0n, alerted: 0, endMs: window.endMs });
     const usual = { unit: 'usd', kind: 'budget', enforcement: 'block', capacity: 100n };
     return { key, window, limit: { ...usual, ...limit } as Limit };
   });

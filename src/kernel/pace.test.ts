@@ -29,6 +29,7 @@ const rates: Rates = {
   cacheWriteNanosPerMillion: null,
   outputNanosPerMillion: 14_999_999_999n,
   audioInputNanosPerMillion: null,
+  imageInputNanosPerMillion: null,
   audioOutputNanosPerMillion: null,
   imageNanosEach: null,
   requestNanosEach: null,

@@ -29,6 +29,18 @@ export function tokensWithin({ pace, maxOutputTokens, answers }: PacedOutput, el
   return Math.min(maxOutputTokens, answers * Math.min(burst, sustained));
 }
 
+/** Returns the output tokens that a hold is increased by in this time, if it covers this many already. */
+export function tokensToGrow(
+  { pace, maxOutputTokens, answers }: PacedOutput,
+  heldTokens: number,
+  seconds: number,
+): number {
+  return Math.max(
+    0,
+    Math.min(maxOutputTokens - heldTokens, answers * pace.sustainedTokensPerSecond * seconds),
+  );
+}
+
 /** Rounds up: a token that was begun is charged. */
 function tokensAt(perSecond: number, ms: number): number {
   return Math.ceil((perSecond * ms) / msPerSecond);

@@ -23,6 +23,7 @@ const nothing: Rates = {
   cacheWriteNanosPerMillion: null,
   outputNanosPerMillion: null,
   audioInputNanosPerMillion: null,
+  imageInputNanosPerMillion: null,
   audioOutputNanosPerMillion: null,
   imageNanosEach: null,
   requestNanosEach: null,
@@ -187,6 +188,7 @@ const anyRates: fc.Arbitrary<Rates> = fc.record({
   cacheWriteNanosPerMillion: rateIfAny,
   outputNanosPerMillion: rateIfAny,
   audioInputNanosPerMillion: rateIfAny,
+  imageInputNanosPerMillion: rateIfAny,
   audioOutputNanosPerMillion: rateIfAny,
   imageNanosEach: rateIfAny,
   requestNanosEach: rateIfAny,
@@ -199,13 +201,19 @@ const anyCounts: fc.Arbitrary<Required<TokenCounts>> = fc
     cachedInputTokens: tokens,
     cacheWriteTokens: tokens,
     audioInputTokens: tokens,
+    imageInputTokens: tokens,
     written: tokens,
     reasoningTokens: tokens,
     audioOutputTokens: tokens,
   })
   .map(({ plain, written, ...parts }) => ({
     ...parts,
-    inputTokens: plain + parts.cachedInputTokens + parts.cacheWriteTokens + parts.audioInputTokens,
+    inputTokens:
+      plain +
+      parts.cachedInputTokens +
+      parts.cacheWriteTokens +
+      parts.audioInputTokens +
+      parts.imageInputTokens,
     outputTokens: written + parts.reasoningTokens + parts.audioOutputTokens,
     cacheWrite1hTokens: 0n,
     images: 0n,
@@ -223,6 +231,7 @@ describe('for any rates and counts', () => {
         exact += counts.cachedInputTokens * ((rates.cachedInputNanosPerMillion ?? input) - input);
         exact += counts.cacheWriteTokens * ((rates.cacheWriteNanosPerMillion ?? input) - input);
         exact += counts.audioInputTokens * ((rates.audioInputNanosPerMillion ?? input) - input);
+        exact += counts.imageInputTokens * ((rates.imageInputNanosPerMillion ?? input) - input);
         exact += counts.audioOutputTokens * ((rates.audioOutputNanosPerMillion ?? output) - output);
         exact += 1_000_000n * (images * (rates.imageNanosEach ?? 0n) + (rates.requestNanosEach ?? 0n));
         const above = costOf(rates, { ...counts, images }) * 1_000_000n - exact;
@@ -264,7 +273,16 @@ describe('for any rates and counts', () => {
   });
 
   test('more tokens never cost less', () => {
-    const one = fc.constantFrom('plain', 'cached', 'write', 'audio', 'output', 'audio output', 'image');
+    const one = fc.constantFrom(
+      'plain',
+      'cached',
+      'write',
+      'audio',
+      'image input',
+      'output',
+      'audio output',
+      'image',
+    );
     forAll(
       fc.property(anyRates, anyCounts, one, tokens, (rates, counts, which, more) => {
         const add = (...names: (keyof TokenCounts)[]) =>
@@ -276,6 +294,7 @@ describe('for any rates and counts', () => {
             cached: () => add('inputTokens', 'cachedInputTokens'),
             write: () => add('inputTokens', 'cacheWriteTokens'),
             audio: () => add('inputTokens', 'audioInputTokens'),
+            'image input': () => add('inputTokens', 'imageInputTokens'),
             output: () => add('outputTokens'),
             'audio output': () => add('outputTokens', 'audioOutputTokens'),
             image: () => add('images'),

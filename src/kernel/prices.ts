@@ -2,8 +2,8 @@
  * The cost of a run: token counts times the rates of its model, exact. A cost is rounded once, at the end, up to a
  * whole nanodollar, so that a sum of costs is never below the value of the tokens.
  *
- * Counts follow the usage reports of OpenAI: `inputTokens` is the total, of which cached, cache-write and audio
- * input tokens are parts that do not overlap; reasoning and audio output tokens are parts of `outputTokens`. If the
+ * Counts follow the usage reports of OpenAI: `inputTokens` is the total, of which cached, cache-write, audio and
+ * image input tokens are parts that do not overlap; reasoning and audio output tokens are parts of `outputTokens`. If the
  * parts exceed their total, the parts are charged.
  *
  * The rates of a run depend on how it is served: `rate-modifiers.ts`.
@@ -12,7 +12,7 @@ import { type CostPart, nanosOfParts, type PartCode } from './cost-parts.ts';
 import { maxNanos } from './money.ts';
 
 /**
- * Rates of a model; null if it has no such rate. Cached, cache-write and audio input tokens without a rate are
+ * Rates of a model; null if it has no such rate. Cached, cache-write, audio and image input tokens without a rate are
  * charged as input, audio output tokens without a rate as output. Images, output and requests without a rate are
  * free.
  */
@@ -24,6 +24,7 @@ export interface Rates {
   readonly cacheWrite1hNanosPerMillion?: bigint;
   readonly outputNanosPerMillion: bigint | null;
   readonly audioInputNanosPerMillion: bigint | null;
+  readonly imageInputNanosPerMillion: bigint | null;
   readonly audioOutputNanosPerMillion: bigint | null;
   readonly imageNanosEach: bigint | null;
   /** Charged once per run. */
@@ -41,6 +42,7 @@ export interface TokenCounts {
   /** Charged like other output. */
   readonly reasoningTokens?: bigint;
   readonly audioInputTokens?: bigint;
+  readonly imageInputTokens?: bigint;
   readonly audioOutputTokens?: bigint;
   readonly images?: bigint;
 }
@@ -76,6 +78,7 @@ export function partsOf(rates: Rates, counts: TokenCounts): CostPart[] {
     cacheWrite1hTokens = 0n,
     reasoningTokens = 0n,
     audioInputTokens = 0n,
+    imageInputTokens = 0n,
     audioOutputTokens = 0n,
   } = counts;
   const { images = 0n } = counts;
@@ -93,12 +96,14 @@ export function partsOf(rates: Rates, counts: TokenCounts): CostPart[] {
       costSoFar = cost;
     }
   };
-  const inputParts = cachedInputTokens + cacheWriteTokens + cacheWrite1hTokens + audioInputTokens;
+  const inputParts =
+    cachedInputTokens + cacheWriteTokens + cacheWrite1hTokens + audioInputTokens + imageInputTokens;
   addTokens('i', rest(inputTokens, inputParts), input);
   addTokens('c', cachedInputTokens, rates.cachedInputNanosPerMillion ?? input);
   addTokens('w', cacheWriteTokens, cacheWrite);
   addTokens('l', cacheWrite1hTokens, rates.cacheWrite1hNanosPerMillion ?? cacheWrite);
   addTokens('a', audioInputTokens, rates.audioInputNanosPerMillion ?? input);
+  addTokens('m', imageInputTokens, rates.imageInputNanosPerMillion ?? input);
   addTokens('o', rest(outputTokens, reasoningTokens + audioOutputTokens), output);
   addTokens('r', reasoningTokens, output);
   addTokens('s', audioOutputTokens, rates.audioOutputNanosPerMillion ?? output);
@@ -125,8 +130,8 @@ export function cacheSavings(
 }
 
 /**
- * Returns the maximum cost of a run with this number of tokens and these other charges, for any mix of cached, cache-write
- * and audio tokens.
+ * Returns the maximum cost of a run with this number of tokens and these other charges, for any mix of cached, cache-write,
+ * audio and image tokens.
  */
 export function worstCaseCost(
   rates: Rates,
@@ -180,6 +185,7 @@ export function discounted(rates: Rates, basisPoints: bigint): Rates {
     cacheWriteNanosPerMillion: reduceOptional(rates.cacheWriteNanosPerMillion),
     outputNanosPerMillion: reduceOptional(rates.outputNanosPerMillion),
     audioInputNanosPerMillion: reduceOptional(rates.audioInputNanosPerMillion),
+    imageInputNanosPerMillion: reduceOptional(rates.imageInputNanosPerMillion),
     audioOutputNanosPerMillion: reduceOptional(rates.audioOutputNanosPerMillion),
     imageNanosEach: reduceOptional(rates.imageNanosEach),
     requestNanosEach: reduceOptional(rates.requestNanosEach),
@@ -205,7 +211,8 @@ function highestInputRate(rates: Rates): bigint {
   const cached = rates.cachedInputNanosPerMillion ?? 0n;
   const written = rates.cacheWriteNanosPerMillion ?? 0n;
   const spoken = rates.audioInputNanosPerMillion ?? 0n;
-  return larger(larger(rates.inputNanosPerMillion, cached), larger(written, spoken));
+  const shown = rates.imageInputNanosPerMillion ?? 0n;
+  return larger(larger(rates.inputNanosPerMillion, cached), larger(larger(written, spoken), shown));
 }
 
 function highestOutputRate(rates: Rates): bigint {

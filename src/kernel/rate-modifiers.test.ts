@@ -44,6 +44,7 @@ const sonnet: Tariff = {
     cacheWriteNanosPerMillion: 3_750_000_000n,
     outputNanosPerMillion: 15n * usd,
     audioInputNanosPerMillion: null,
+    imageInputNanosPerMillion: null,
     audioOutputNanosPerMillion: null,
     imageNanosEach: null,
     requestNanosEach: null,
@@ -156,6 +157,7 @@ const anyRates: fc.Arbitrary<Rates> = fc.record({
   cacheWriteNanosPerMillion: rateIfAny,
   outputNanosPerMillion: rateIfAny,
   audioInputNanosPerMillion: rateIfAny,
+  imageInputNanosPerMillion: rateIfAny,
   audioOutputNanosPerMillion: rateIfAny,
   imageNanosEach: rateIfAny,
   requestNanosEach: rateIfAny,
@@ -167,6 +169,7 @@ const replacedRates = fc.record(
     cacheWriteNanosPerMillion: rate,
     outputNanosPerMillion: rate,
     audioInputNanosPerMillion: rate,
+    imageInputNanosPerMillion: rate,
     audioOutputNanosPerMillion: rate,
     imageNanosEach: rate,
     requestNanosEach: rate,
@@ -205,6 +208,7 @@ const anyParts: fc.Arbitrary<Parts> = fc.record({
   cacheWriteTokens: tokens,
   cacheWrite1hTokens: tokens,
   audioInputTokens: tokens,
+  imageInputTokens: tokens,
   written: tokens,
   reasoningTokens: tokens,
   audioOutputTokens: tokens,
@@ -218,7 +222,8 @@ function countsOf({ plain, written, ...parts }: Parts): Required<TokenCounts> {
       parts.cachedInputTokens +
       parts.cacheWriteTokens +
       parts.cacheWrite1hTokens +
-      parts.audioInputTokens,
+      parts.audioInputTokens +
+      parts.imageInputTokens,
     outputTokens: written + parts.reasoningTokens + parts.audioOutputTokens,
     images: 3n,
   };
@@ -270,6 +275,7 @@ function costByDefinition(tariff: Tariff, terms: ServiceTerms, parts: Parts): bi
     parts.cacheWriteTokens * of(false, 'cacheWriteNanosPerMillion', input) +
     parts.cacheWrite1hTokens * of(true, 'cacheWriteNanosPerMillion', input) +
     parts.audioInputTokens * of(false, 'audioInputNanosPerMillion', input) +
+    parts.imageInputTokens * of(false, 'imageInputNanosPerMillion', input) +
     (parts.written + parts.reasoningTokens) * of(false, output) +
     parts.audioOutputTokens * of(false, 'audioOutputNanosPerMillion', output);
   const whole = millionths / 1_000_000n + (millionths % 1_000_000n === 0n ? 0n : 1n);

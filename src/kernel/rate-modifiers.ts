@@ -83,11 +83,19 @@ export function maximumRatesFor(tariff: Tariff, terms: ServiceTerms, inputTokens
 
 export type UnitCounts = Readonly<Record<string, number>>;
 
+/**
+ * Returns the price of a unit. A kind of search without a price, such as `web_search:high`, has that of `web_search`. Kinds of other units,
+ * such as larger containers, may cost many times as much.
+ */
+function nanosOfUnit({ unitNanos }: Tariff, name: string): bigint | undefined {
+  return unitNanos.get(name) ?? (name.startsWith('web_search:') ? unitNanos.get('web_search') : undefined);
+}
+
 /** Returns the cost of the units that the price has. */
-export function unitParts({ unitNanos }: Tariff, units: UnitCounts): CostParts {
+export function unitParts(tariff: Tariff, units: UnitCounts): CostParts {
   const parts: CostPart[] = [];
   for (const [name, count] of Object.entries(units)) {
-    const each = unitNanos.get(name);
+    const each = nanosOfUnit(tariff, name);
     if (each !== undefined && count > 0) {
       const quantity = BigInt(count);
       parts.push({ code: codeOfUnit(name), quantity, nanos: quantity * each });
@@ -97,8 +105,10 @@ export function unitParts({ unitNanos }: Tariff, units: UnitCounts): CostParts {
 }
 
 /** Returns the names of the units that cannot be charged. */
-export function unpricedUnits({ unitNanos, hasFreeUnits }: Tariff, units: UnitCounts): readonly string[] {
-  return hasFreeUnits === true ? [] : Object.keys(units).filter((name) => !unitNanos.has(name));
+export function unpricedUnits(tariff: Tariff, units: UnitCounts): readonly string[] {
+  return tariff.hasFreeUnits === true
+    ? []
+    : Object.keys(units).filter((name) => nanosOfUnit(tariff, name) === undefined);
 }
 
 /** Returns true if the price charges nothing except units, so that a run without units has no usage. */
@@ -191,6 +201,7 @@ function completeRates(rates: Rates): { readonly [Name in keyof Rates]-?: bigint
     cacheWrite1hNanosPerMillion: rates.cacheWrite1hNanosPerMillion ?? cacheWrite,
     outputNanosPerMillion: output,
     audioInputNanosPerMillion: rates.audioInputNanosPerMillion ?? input,
+    imageInputNanosPerMillion: rates.imageInputNanosPerMillion ?? input,
     audioOutputNanosPerMillion: rates.audioOutputNanosPerMillion ?? output,
     imageNanosEach: rates.imageNanosEach ?? 0n,
     requestNanosEach: rates.requestNanosEach ?? 0n,

@@ -22,7 +22,10 @@ function ledger() {
   const limits = limitsOf([cap, pack('crp_a', '3', 5_000), pack('crp_b', '10', 9_000)]);
   const { counters: windows } = applicableCounters(limits, scope, atMs, 'charge');
   const counters = new Map<string, Counter>(
-    windows.map(({ key, window }) => [key, { settled: 0n, held: 0n, alerted: 0, endMs: window.endMs }]),
+    windows.map(({ key, window }) => [
+      key,
+      { settled: 0n, held: 0n, growth: 0n, alerted: 0, endMs: window.endMs },
+    ]),
   );
   const charge = (dollars: string) =>
     prepareSettlement(counters, {

@@ -59,7 +59,7 @@ class Desk {
     const { counters: windows, shares } = applicableCounters(limitsOf(this.limits), charge.scope, at, 'run');
     for (const { key, window } of windows) {
       if (!this.counters.has(key)) {
-        this.counters.set(key, { settled: 0n, held: 0n, alerted: 0, endMs: window.endMs });
+        this.counters.set(key, { settled: 0n, held: 0n, growth: 0n, alerted: 0, endMs: window.endMs });
       }
     }
     return { charge, met: windows, shares };

@@ -4,6 +4,7 @@
  */
 import {
   type Counters,
+  changeGrowth,
   debitsOf,
   type LimitWindow,
   livePacks,
@@ -129,6 +130,12 @@ export function rollBackSettlement(
     counters,
     debitsOf(before).filter(({ key }) => counters.has(key)),
   );
+  for (const { key, unit } of before.growth === undefined ? [] : before.shares) {
+    const counter = counters.get(key);
+    if (counter !== undefined) {
+      changeGrowth(counter, before.growth?.[unit] ?? 0n);
+    }
+  }
 }
 
 /** Releases the reservation and counts the actual amounts. */

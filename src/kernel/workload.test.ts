@@ -172,7 +172,7 @@ class Workload {
     const { counters: windows } = applicableCounters(this.limits, scope, atMs, surface);
     for (const { key, window } of windows) {
       if (!this.counters.has(key)) {
-        this.counters.set(key, { settled: 0n, held: 0n, alerted: 0, endMs: window.endMs });
+        this.counters.set(key, { settled: 0n, held: 0n, growth: 0n, alerted: 0, endMs: window.endMs });
       }
     }
     return windows;
