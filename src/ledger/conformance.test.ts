@@ -377,6 +377,78 @@ describe('a hold', () => {
     expect(verdicts([await take(3), await take(2)])).toEqual({ chain_budget_exceeded: 2 });
   });
 
+  test('a hold that grows leaves the growth of the holds in each of its budgets free, until they end', async () => {
+    const [mine, theirs] = [scopeOf({ department: 'a' }), scopeOf({ department: 'b' })];
+    const orgId = await world.orgWith(cap('100'), budget('bud', '10', { match: { department: 'a' } }));
+    const growing = (dollars: string, growth: string, scope = mine) =>
+      world.hold(orgId, dollars, {
+        surface: 'run',
+        scope,
+        call: { holdId: holdIdOfCall(world.ids.next('run')), depth: 1, growth: amountsOf(growth, 0n, 0n) },
+      });
+    const first = heldOf(await growing('2', '3')).hold;
+    await expectNoDrift(orgId);
+    expect(await growing('5.000000001', '1')).toMatchObject({
+      denial: {
+        details: { budget_id: 'bud', spent_usd: '2', reserved_usd: '3', attempted_usd: '5.000000001' },
+      },
+    });
+    // Holds elsewhere, and those that do not grow, are not concerned.
+    const elsewhere = heldOf(await growing('20', '1', theirs)).hold;
+    const whole = await world.held(orgId, '6', { scope: mine });
+    await world.ledger.void(orgId, whole.id);
+    await world.reopen();
+    expect(verdictOf(await growing('6', '1'))).toBe('budget_exceeded');
+    const more = { by: amountsOf('4', 0n, 0n), requestId: null };
+    expect(
+      await world.ledger.increase(orgId, first.id, { ...more, growth: amountsOf('1', 0n, 0n) }),
+    ).toMatchObject({
+      kind: 'changed',
+      hold: { growth: { usd: usd('1') } },
+    });
+    await expectNoDrift(orgId);
+    expect(verdictOf(await growing('3.5', '1'))).toBe('budget_exceeded');
+    const second = heldOf(await growing('3', '1')).hold;
+    await world.posted(orgId, '1', { scope: mine, runId: runIdOf(first) ?? '', decisionId: first.id });
+    await expectNoDrift(orgId);
+    const third = heldOf(await growing('5', '1')).hold;
+    world.clock.advanceSeconds(1_000);
+    await world.expireAll();
+    await expectNoDrift(orgId);
+    for (const { id } of [second, third, elsewhere]) {
+      expect(await world.ledger.reads.findHold(orgId, id)).toBeUndefined();
+    }
+  });
+
+  test('a hold for less than the request neither grows nor is exceeded', async () => {
+    const orgId = await world.orgWith(cap('5'));
+    const call = {
+      holdId: holdIdOfCall(world.ids.next('run')),
+      depth: 1,
+      goesOn: { usd: '30', maxUsd: '500' },
+      growth: amountsOf('1', 0n, 0n),
+    };
+    const fit: Fit = { atLeast: 1n, atMost: 9n, amountsOf: (units) => amountsOf(String(units), units) };
+    const hold = await world.held(orgId, '9', { surface: 'run', amounts: amountsOf('9', 9n), fit, call });
+    expect(hold.amounts.usd).toBe(usd('5'));
+    expect([hold.growth, hold.goesOn]).toEqual([undefined, undefined]);
+    await expectNoDrift(orgId);
+  });
+
+  test('an increase for another attempt raises what the call may cost if the service stops', async () => {
+    const orgId = await world.orgWith();
+    const call = {
+      holdId: holdIdOfCall(world.ids.next('run')),
+      depth: 1,
+      goesOn: { usd: '30', maxUsd: String(usd('5')) },
+    };
+    const { id } = await world.held(orgId, '2', { surface: 'run', call });
+    const again = { by: amountsOf('1', 0n, 0n), requestId: null, attemptMaxNanos: usd('5') };
+    expect(await world.ledger.increase(orgId, id, again)).toMatchObject({
+      hold: { amounts: { usd: usd('3') }, goesOn: { usd: '30', maxUsd: String(usd('7')) } },
+    });
+  });
+
   test('a hold of a decision can be adopted by a run in progress', async () => {
     const orgId = await world.orgWith(cap('10'));
     const hold = await world.held(orgId, '4');

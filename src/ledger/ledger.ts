@@ -25,6 +25,11 @@ export interface CounterState {
   readonly held: bigint;
 }
 
+export interface InspectedCounter extends CounterState {
+  /** What the open holds of the counter are expected to be increased by soon. */
+  readonly growth: bigint;
+}
+
 export interface LedgerStats {
   readonly openHolds: number;
   readonly overdueHolds: number;
@@ -123,7 +128,7 @@ export interface LedgerMaintenance {
 export type InspectRead<Result> = (tx: Transaction) => Promise<Result>;
 
 export interface Inspection<Result> {
-  readonly counters: readonly CounterState[];
+  readonly counters: readonly InspectedCounter[];
   readonly holds: readonly Hold[];
   readonly result: Result;
 }

@@ -66,7 +66,12 @@ export function createEmbeddedReads({ db, states, time }: EmbeddedState): Ledger
         const result = await read(tx);
         return {
           result,
-          counters: [...orgState.counters].map(([key, { settled, held }]) => ({ key, settled, held })),
+          counters: [...orgState.counters].map(([key, { settled, held, growth }]) => ({
+            key,
+            settled,
+            held,
+            growth,
+          })),
           holds: [...orgState.holds.values()].map(({ hold }) => hold),
         };
       });

@@ -31,6 +31,8 @@ export interface HeldCall {
   /** Depth of the run in its chain. */
   readonly depth: number;
   readonly goesOn?: UnwatchedCost | undefined;
+  /** Amounts by which the hold is expected to be increased soon. Such a call leaves the growth of the calls in progress free. */
+  readonly growth?: Amounts | undefined;
 }
 
 export interface Held {
@@ -69,6 +71,10 @@ export interface HoldIncrease {
   readonly by: Amounts;
   /** Identifies the request. Retries have the same id, so that they have no second effect. Null: the request is not idempotent. */
   readonly requestId: string | null;
+  /** The growth after the increase. Left out if it stays the same. */
+  readonly growth?: Amounts | undefined;
+  /** The maximum cost of the attempt that the increase is for. Left out if it is for the attempt in progress. */
+  readonly attemptMaxNanos?: bigint | undefined;
 }
 
 export type IncreaseResult =

@@ -2,7 +2,14 @@
 import { inOrder, runDimensions, scopeDimensions } from '../../contract/run-dimensions.ts';
 import type { HoldSurface, Reservation, ReservedCounter } from '../../kernel/admission.ts';
 import type { Debit } from '../../kernel/credits.ts';
-import { emptyScope, type OnUnsettled, type Scope, type Tags, type Unit } from '../../kernel/limits.ts';
+import {
+  type Amounts,
+  emptyScope,
+  type OnUnsettled,
+  type Scope,
+  type Tags,
+  type Unit,
+} from '../../kernel/limits.ts';
 
 /** `shares` are the counters in which the hold reserves its amounts. The name is part of the stored format. */
 export interface Hold extends Reservation {
@@ -67,13 +74,17 @@ export function unsettledUsd({ amounts, goesOn }: Pick<Hold, 'amounts' | 'goesOn
 export function fieldsOfCall({
   depth,
   goesOn,
+  growth,
 }: {
   readonly depth: number;
   readonly goesOn?: UnwatchedCost | undefined;
-}): Pick<Hold, 'postIfUnsettled' | 'depth' | 'goesOn'> {
+  readonly growth?: Amounts | undefined;
+}): Pick<Hold, 'postIfUnsettled' | 'depth' | 'goesOn' | 'growth'> {
   const fields =
     depth > 1 ? ({ postIfUnsettled: true, depth } as const) : ({ postIfUnsettled: true } as const);
-  return goesOn === undefined ? fields : { ...fields, goesOn };
+  return goesOn === undefined && growth === undefined
+    ? fields
+    : { ...fields, ...(goesOn !== undefined && { goesOn }), ...(growth !== undefined && { growth }) };
 }
 
 /** Returns the id of the run that a hold is for; null if it is not known yet. */
@@ -118,11 +129,12 @@ export type HoldKey = {
 );
 
 /** The stored form. Amounts are strings because JSON numbers cannot hold integers of this size. */
-interface StoredHold extends Omit<Hold, 'amounts' | 'shares' | 'packs' | 'idempotency'> {
+interface StoredHold extends Omit<Hold, 'amounts' | 'shares' | 'packs' | 'idempotency' | 'growth'> {
   readonly amounts: readonly [usd: string, tokens: string, requests: string];
   readonly shares: readonly string[];
   readonly packs: readonly string[];
   readonly idempotency?: HoldKey;
+  readonly growth?: readonly [usd: string, tokens: string];
 }
 
 /**
@@ -227,6 +239,7 @@ function holdText(hold: Hold, scope: string | number, shares: string | number): 
     `${hold.degraded === true ? ',"degraded":true' : ''}` +
     `${hold.postIfUnsettled === true ? ',"postIfUnsettled":true' : ''}` +
     `${hold.goesOn === undefined ? '' : `,"goesOn":${JSON.stringify(hold.goesOn)}`}` +
+    `${hold.growth === undefined ? '' : `,"growth":["${hold.growth.usd}","${hold.growth.tokens}"]`}` +
     `${hold.depth === undefined ? '' : `,"depth":${hold.depth}`}` +
     `${hold.increases === undefined ? '' : `,"increases":${JSON.stringify(hold.increases)}`}}`
   );
@@ -273,13 +286,16 @@ function completeScope(scope: Partial<Scope>): Scope {
 }
 
 function restored(stored: Omit<StoredHold, 'shares' | 'scope'>): Omit<Hold, 'shares' | 'scope'> {
-  const { amounts, packs, idempotency, ...rest } = stored;
+  const { amounts, packs, idempotency, growth, ...rest } = stored;
   const [usd, tokens, requests] = amounts;
   return {
     ...rest,
     amounts: { usd: BigInt(usd), tokens: BigInt(tokens), requests: BigInt(requests) },
     packs: paired(packs),
     idempotency: idempotency ?? null,
+    ...(growth !== undefined && {
+      growth: { usd: BigInt(growth[0]), tokens: BigInt(growth[1]), requests: 0n },
+    }),
   };
 }
 

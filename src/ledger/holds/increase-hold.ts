@@ -33,7 +33,7 @@ export type IncreasedHold =
 export function increaseHold(
   orgState: OrgLedgerState,
   hold: Hold,
-  { by, requestId }: HoldIncrease,
+  { by, requestId, growth, attemptMaxNanos }: HoldIncrease,
 ): IncreasedHold {
   if (isApplied(hold, requestId)) {
     return { kind: 'repeated' };
@@ -47,6 +47,7 @@ export function increaseHold(
     scope,
     reservation: hold,
     by,
+    growth,
     atMs: admittedAtMs,
     applicable: applicableCounters(orgState.limits, scope, admittedAtMs, surface),
   });
@@ -54,7 +55,16 @@ export function increaseHold(
     return admission;
   }
   reserveIncrease(orgState.counters, hold, admission);
-  const increased: Hold = { ...hold, ...admission.reservation };
+  const { goesOn } = hold;
+  const increased: Hold = {
+    ...hold,
+    ...admission.reservation,
+    ...(goesOn !== undefined &&
+      attemptMaxNanos !== undefined && {
+        // The hold of the earlier attempts does not grow any more.
+        goesOn: { ...goesOn, maxUsd: String(amounts.usd + attemptMaxNanos) },
+      }),
+  };
   return {
     kind: 'increased',
     increase: admission,

@@ -96,7 +96,13 @@ export class OrgLedgerState {
     for (const one of windows) {
       if (!this.counters.has(one.key)) {
         if (one.window.startMs >= this.#completeSinceMs) {
-          this.counters.set(one.key, { settled: 0n, held: 0n, alerted: 0, endMs: one.window.endMs });
+          this.counters.set(one.key, {
+            settled: 0n,
+            held: 0n,
+            growth: 0n,
+            alerted: 0,
+            endMs: one.window.endMs,
+          });
         } else {
           missing.push({ limitWindow: one, scope });
         }
@@ -110,7 +116,7 @@ export class OrgLedgerState {
    * in this counter.
    */
   addCounter({ limit, key, window }: LimitWindow, settled: bigint, alerted: number): Hold[] {
-    const counter: Counter = { settled, held: 0n, alerted, endMs: window.endMs };
+    const counter: Counter = { settled, held: 0n, growth: 0n, alerted, endMs: window.endMs };
     const changedHolds: Hold[] = [];
     for (const open of this.holds.values()) {
       const { hold } = open;
@@ -121,6 +127,7 @@ export class OrgLedgerState {
       const reserved = hold.shares.find((share) => share.key === key);
       if (reserved !== undefined) {
         counter.held += hold.amounts[reserved.unit];
+        counter.growth += hold.growth?.[reserved.unit] ?? 0n;
       } else if (countsIn(hold.surface, limit.kind)) {
         const { scope, admittedAtMs, surface } = hold;
         const share = applicableCounters(this.#limits, scope, admittedAtMs, surface).shares.find(
@@ -128,6 +135,7 @@ export class OrgLedgerState {
         );
         if (share !== undefined && hold.amounts[share.unit] > 0n) {
           counter.held += hold.amounts[share.unit];
+          counter.growth += hold.growth?.[share.unit] ?? 0n;
           open.hold = { ...hold, shares: [...hold.shares, share] };
           changedHolds.push(open.hold);
         }

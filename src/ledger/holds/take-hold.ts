@@ -40,7 +40,13 @@ export function admitHold(
 ): Admitted | Extract<Admission, { kind: 'denied' }> {
   const { scope, amounts, fit, call } = request;
   const charge: Charge = { scope, amounts, depth: call?.depth ?? null, atMs: nowMs };
-  const asked = { limits, charge, windows: applicable.counters, preFlight: true };
+  const asked = {
+    limits,
+    charge,
+    windows: applicable.counters,
+    preFlight: true,
+    leavesGrowth: call?.growth !== undefined,
+  };
   if (fit === undefined) {
     const admission = admit(counters, asked);
     return admission.kind === 'denied'
@@ -70,16 +76,23 @@ export function takeHold(
 ): Held {
   const { amounts } = charge;
   const remaining: bigint[] = [];
+  // A hold for less than the request is the maximum of the call, so it neither grows nor can be exceeded.
+  const call =
+    request.call !== undefined && amounts.tokens < request.amounts.tokens
+      ? { holdId: request.call.holdId, depth: request.call.depth }
+      : request.call;
   reserveDebits(orgState.counters, admission.packs);
   for (const { key, limit } of applicable.counters) {
     const counter = orgState.counters.get(key) as Counter;
     if (limit.kind !== 'credits') {
+      // Holds that an earlier release has ended may have left their growth.
+      counter.growth = (counter.held === 0n ? 0n : counter.growth) + (call?.growth?.[limit.unit] ?? 0n);
       counter.held += amounts[limit.unit];
     }
     remaining.push(remainingOf(limit, counter));
   }
   const hold: Hold = {
-    id: request.call?.holdId ?? ids.next('dec'),
+    id: call?.holdId ?? ids.next('dec'),
     orgId: request.orgId,
     runId: null,
     surface: request.surface,
@@ -92,14 +105,14 @@ export function takeHold(
     priceVersion: request.priceVersion,
     idempotency: null,
     ...(request.service !== undefined && { service: request.service }),
-    ...(request.call !== undefined && fieldsOfCall(request.call)),
+    ...(call !== undefined && fieldsOfCall(call)),
   };
   const held: Held = {
     kind: 'held',
     hold,
     applicable,
     remaining,
-    ...(request.call !== undefined && { fullest: fullestLimit(orgState.counters, applicable.counters) }),
+    ...(call !== undefined && { fullest: fullestLimit(orgState.counters, applicable.counters) }),
   };
   return request.key === undefined ? held : withKey(held, request.key);
 }

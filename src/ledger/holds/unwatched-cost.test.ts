@@ -12,8 +12,9 @@ test('a hold that expires is posted with what its call may have cost beyond it, 
   expect(unsettledUsd({ ...hold, goesOn: { usd: '30', maxUsd: '90' } })).toBe(100n);
 });
 
-test('what a call may cost beyond its hold is stored with the hold', () => {
-  const paced = { ...hold, goesOn: { usd: '30', maxUsd: '9007199254740993' } };
+test('what a call may cost beyond its hold, and its growth, are stored with the hold', () => {
+  const growth = { usd: 9007199254740993n, tokens: 7n, requests: 0n };
+  const paced = { ...hold, goesOn: { usd: '30', maxUsd: '9007199254740993' }, growth };
   expect(holdOfRecord(holdRecord(paced))).toEqual(paced);
   expect(holdsOfLine(holdsLine([paced, hold]))).toEqual([paced, hold]);
 });

@@ -6,7 +6,7 @@ import { type ArrayType, binaryArray } from '../../platform/db/wire/binary-value
 import type { OrgLedgerState } from '../holds/org-ledger-state.ts';
 
 /** The columns of a counter that decisions change. */
-export type CounterAmounts = Pick<Counter, 'settled' | 'held' | 'alerted'>;
+export type CounterAmounts = Pick<Counter, 'settled' | 'held' | 'growth' | 'alerted'>;
 
 export interface CounterKey {
   readonly orgId: string;
@@ -35,7 +35,7 @@ export async function selectCounters(
     return [];
   }
   const rows = await tx.query<CounterAmounts & { at: number }>(
-    `SELECT w.at, settled, held, alerted
+    `SELECT w.at, settled, held, growth, alerted
        FROM unnest($1::text[], $2::text[], $3::int4[]) AS w(org_id, key, at)
        JOIN counters c ON c.org_id = w.org_id AND c.key = w.key ${inTheirShards(tx)}`,
     [
@@ -50,9 +50,9 @@ export async function selectCounters(
       binaryArray('int4', [...keys.keys()]),
     ],
   );
-  return rows.map(({ at, settled, held, alerted }) => {
+  return rows.map(({ at, settled, held, growth, alerted }) => {
     const { orgId, key } = keys[at] as CounterKey;
-    return { orgId, key, counter: { settled, held, alerted, endMs: unread } };
+    return { orgId, key, counter: { settled, held, growth, alerted, endMs: unread } };
   });
 }
 
@@ -85,6 +85,7 @@ export async function writeCounters(
       } else if (
         before.settled !== counter.settled ||
         before.held !== counter.held ||
+        before.growth !== counter.growth ||
         before.alerted !== counter.alerted
       ) {
         changed.push({ orgId, key, counter });
@@ -130,11 +131,11 @@ async function insertCounters(
     return;
   }
   await tx.query(
-    `INSERT INTO counters (org_id, key, limit_id, settled, held, alerted, window_end)
-     SELECT org_id, key, split_part(key, '@', 1), settled, held, alerted, window_end
-       FROM unnest(${amountColumns}, $6::timestamptz[]) AS w(org_id, key, settled, held, alerted, window_end)
-     ON CONFLICT (org_id, key) DO UPDATE SET settled = excluded.settled, held = excluded.held, alerted = excluded.alerted,
-       window_end = excluded.window_end`,
+    `INSERT INTO counters (org_id, key, limit_id, settled, held, growth, alerted, window_end)
+     SELECT org_id, key, split_part(key, '@', 1), settled, held, growth, alerted, window_end
+       FROM unnest(${amountColumns}, $7::timestamptz[]) AS w(org_id, key, settled, held, growth, alerted, window_end)
+     ON CONFLICT (org_id, key) DO UPDATE SET settled = excluded.settled, held = excluded.held, growth = excluded.growth,
+       alerted = excluded.alerted, window_end = excluded.window_end`,
     [
       ...amountsOf(counters),
       binaryArray(
@@ -158,14 +159,15 @@ async function updateCounters(
     return;
   }
   await tx.query(
-    `UPDATE counters c SET settled = w.settled, held = w.held, alerted = w.alerted, window_end = greatest(c.window_end, $6)
-       FROM unnest(${amountColumns}) AS w(org_id, key, settled, held, alerted)
+    `UPDATE counters c SET settled = w.settled, held = w.held, growth = w.growth, alerted = w.alerted,
+            window_end = greatest(c.window_end, $7)
+       FROM unnest(${amountColumns}) AS w(org_id, key, settled, held, growth, alerted)
       WHERE c.org_id = w.org_id AND c.key = w.key ${inTheirShards(tx)}`,
     [...amountsOf(counters), new Date(nowMs)],
   );
 }
 
-const amountColumns = '$1::text[], $2::text[], $3::int8[], $4::int8[], $5::int4[]';
+const amountColumns = '$1::text[], $2::text[], $3::int8[], $4::int8[], $5::int8[], $6::int4[]';
 
 function amountsOf(counters: readonly StoredCounter[]): Uint8Array[] {
   const column = (type: ArrayType, field: (stored: StoredCounter) => unknown) =>
@@ -175,6 +177,7 @@ function amountsOf(counters: readonly StoredCounter[]): Uint8Array[] {
     column('text', ({ key }) => key),
     column('int8', ({ counter }) => counter.settled),
     column('int8', ({ counter }) => counter.held),
+    column('int8', ({ counter }) => counter.growth),
     column('int4', ({ counter }) => counter.alerted),
   ];
 }

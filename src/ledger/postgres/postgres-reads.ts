@@ -6,7 +6,7 @@ import type { Database } from '../../platform/db/database.ts';
 import type { SharedClock } from '../../platform/time/clock.ts';
 import type { MissingCounter } from '../holds/org-ledger-state.ts';
 import { reservedAmounts } from '../holds/reserved-amounts.ts';
-import type { CounterState, LedgerReads } from '../ledger.ts';
+import type { CounterState, InspectedCounter, LedgerReads } from '../ledger.ts';
 import { readSettled } from '../limits/counters.ts';
 import { countersOfScopes, type LimitUsage, limitUsageOf, ownCounters } from '../limits/limit-usage.ts';
 import { readOrgLimits } from '../limits/org-limits.ts';
@@ -32,8 +32,8 @@ export function createPostgresReads(deps: ReadDependencies): LedgerReads {
     inspect: (orgId, read) =>
       db.transaction(async (tx) => {
         await lockOrg(tx, orgId);
-        const counters = await tx.query<CounterState>(
-          'SELECT key, settled, held FROM counters WHERE org_id = $1',
+        const counters = await tx.query<InspectedCounter>(
+          'SELECT key, settled, held, growth FROM counters WHERE org_id = $1',
           [orgId],
         );
         const holds = await selectAllHolds(tx, orgId);
