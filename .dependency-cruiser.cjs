@@ -2,6 +2,7 @@
  * The direction of imports:
  *
  *   main → cli → server → gateway → capabilities, console, docs, edge → ledger → platform → contract, kernel, config
+ *                         gateway → growing-holds → kernel
  *
  * `contract` imports nothing outside itself, `kernel` only the declaration of the dimensions in it. Capabilities import each other only through index.ts. That
  * folders do not import each other in a circle is checked by scripts/check-layout.ts.
@@ -29,10 +30,16 @@ module.exports = {
       },
     ),
     forbid(
+      'growing-holds-stand-on-the-kernel',
+      'Growing holds run in the gateway and in the client, so they import the kernel alone.',
+      { path: '^src/growing-holds/', pathNot: '\\.test\\.ts$' },
+      { pathNot: '^src/(growing-holds|kernel)/' },
+    ),
+    forbid(
       'client-shares-the-kernel',
-      'The client is a package of its own: of the service it bundles pure rules alone, and it has no dependencies.',
+      'The client is a package of its own: of the service it bundles pure rules and growing holds alone, and it has no dependencies.',
       { path: '^packages/', pathNot: '\\.test\\.ts$' },
-      { pathNot: '^packages/|^src/kernel/|^(node:)?(async_hooks|crypto|fs/promises|path)$' },
+      { pathNot: '^packages/|^src/(kernel|growing-holds)/|^(node:)?(async_hooks|crypto|fs/promises|path)$' },
     ),
     forbid(
       'platform-knows-no-capability',
@@ -65,7 +72,7 @@ module.exports = {
       {
         path: '^src/',
         pathNot:
-          '^src/(gateway|ledger|platform|contract|kernel)/|^src/capabilities/[^/]+/[^/]+/index\\.ts$|^test/',
+          '^src/(gateway|growing-holds|ledger|platform|contract|kernel)/|^src/capabilities/[^/]+/[^/]+/index\\.ts$|^test/',
       },
     ),
     forbid(

@@ -1,5 +1,5 @@
 /** Outputs of earlier calls, per key and model. They determine the first hold with `hold: expected`. */
-import { type LearnedCounts, percentileBucket, sumOf } from '../learned/learned-counts.ts';
+import { type CallCounts, percentileBucket, sumOf } from './call-counts.ts';
 
 export interface OutputSubject {
   readonly orgId: string;
@@ -19,7 +19,7 @@ const samplesMin = 20;
 const shape = { buckets: 64, samplesMax: 400 };
 const growth = 1.2;
 
-export function createOutputHistory(learned: LearnedCounts): OutputHistory {
+export function createOutputHistory(learned: CallCounts): OutputHistory {
   return {
     learn({ orgId, keyId, model }, outputTokens) {
       const bucket = Math.ceil(Math.log(Math.max(1, outputTokens)) / Math.log(growth));

@@ -2,9 +2,10 @@
  * The hold of a paced call: it covers what the provider can have generated since the request was sent, plus a lead. Hidden output is
  * covered too, because it takes time like any other.
  */
-import { type PacedOutput, tokensWithin } from '../../kernel/pace.ts';
-import type { StreamUsage } from '../../kernel/providers/stream-usage.ts';
-import type { StreamCoverage } from '../stream-coverage.ts';
+import { type PacedOutput, tokensWithin } from '../kernel/pace.ts';
+import type { CallBounds } from '../kernel/providers/call-end.ts';
+import type { StreamUsage } from '../kernel/providers/stream-usage.ts';
+import type { StreamCoverage } from './stream-coverage.ts';
 
 export interface PacedHoldOptions {
   readonly output: PacedOutput;
@@ -12,8 +13,15 @@ export interface PacedHoldOptions {
   readonly heldTokens: number;
   /** Increases the hold by this many output tokens. Resolves to false if a limit denies that. */
   increase(tokens: number): Promise<boolean>;
+  /**
+   * Returns the output that the hold covers in addition because the provider has counted less input than was held; undefined until it
+   * has counted it.
+   */
+  unusedInput?(usage: StreamUsage): number | undefined;
   /** Called once if the hold cannot cover the call any longer. */
   onDenied(): void;
+  /** True if the call continues while the ledger does not answer. */
+  readonly isFailOpen: boolean;
   /** Returns the monotonic time. */
   nowMs(): number;
   /** Returns the time that the hold must be ahead. */
@@ -23,6 +31,8 @@ export interface PacedHoldOptions {
 /** The hold is increased when it covers less than this part of the lead, and the call ends when it covers less than the smaller one. */
 const increaseBelow = 0.5;
 const endBelow = 0.375;
+/** Part of the lead in which what has arrived may be read before the connection of an ended call is closed. */
+const catchUpShare = 0.125;
 
 export class PacedHold {
   readonly #options: PacedHoldOptions;
@@ -34,6 +44,11 @@ export class PacedHold {
   #sentMs: number | undefined;
   /** Time at which the attempt failed. Nothing is generated until the next one is sent. */
   #failedMs: number | undefined;
+  #received = 0;
+  /** Time at which the last output of the attempt arrived; undefined before the first one. */
+  #receivedMs: number | undefined;
+  /** Output that the part of the hold for input covers; undefined until the provider has counted the input. */
+  #unusedInput: number | undefined;
   /** Output that was received before the pace allows it. */
   #receivedEarly = 0;
   #increasingSinceMs = 0;
@@ -50,12 +65,19 @@ export class PacedHold {
     return this.#held;
   }
 
+  /** Time in which the connection must be closed once the hold cannot cover the call any longer. */
+  get catchUpMs(): number {
+    return this.#options.leadMs() * catchUpShare;
+  }
+
   /** Starts the time of an attempt. Time before it does not count, because nothing was generated. */
   begin(): void {
     this.#held = this.#heldForNext ?? this.#held;
     this.#heldForNext = undefined;
     this.#sentMs = this.#options.nowMs();
     this.#failedMs = undefined;
+    this.#received = 0;
+    this.#receivedMs = undefined;
     this.#receivedEarly = 0;
   }
 
@@ -79,7 +101,17 @@ export class PacedHold {
    * which the hold covers. After a late step the hold may be smaller than what was generated: that is charged in full.
    */
   get generatedTokens(): number {
-    return Math.max(this.#within(0), Math.min(this.#held, this.#within(this.#options.leadMs())));
+    return Math.max(this.#within(0), Math.min(this.#covered, this.#within(this.#options.leadMs())));
+  }
+
+  /** Bounds of the output if the connection is closed now. A provider that sends nothing for a while may have generated all the time. */
+  get outputBounds(): Pick<CallBounds, 'generatedOutputTokens' | 'unsentOutputTokens'> {
+    const { output, nowMs } = this.#options;
+    const silentSinceMs = this.#receivedMs ?? this.#sentMs;
+    return {
+      generatedOutputTokens: this.generatedTokens,
+      unsentOutputTokens: silentSinceMs === undefined ? 0 : tokensWithin(output, nowMs() - silentSinceMs),
+    };
   }
 
   /** Increases the hold if it is not far enough ahead of the time. Called at each step of the clock. */
@@ -92,7 +124,11 @@ export class PacedHold {
       if (!this.#covers(leadMs * increaseBelow)) {
         void this.#increaseBy(this.#increaseAhead(leadMs));
       }
-    } else if (this.#options.nowMs() - this.#increasingSinceMs > leadMs && !this.#covers(0)) {
+    } else if (
+      !this.#options.isFailOpen &&
+      this.#options.nowMs() - this.#increasingSinceMs > leadMs &&
+      !this.#covers(0)
+    ) {
       // The ledger does not respond, and the provider does not wait for it.
       this.#endDenied();
     }
@@ -102,13 +138,28 @@ export class PacedHold {
   coverageOf(usage: StreamUsage, isOutputEnded: () => boolean): StreamCoverage {
     this.#isOutputEnded = isOutputEnded;
     return {
-      cover: () => (usage.outputBound <= this.#held || this.#isDone ? undefined : this.#coverReceived(usage)),
+      cover: () => {
+        this.#unusedInput ??= this.#options.unusedInput?.(usage);
+        this.#noteReceived(usage.outputBound);
+        return usage.outputBound <= this.#covered || this.#isDone ? undefined : this.#coverReceived(usage);
+      },
       heldTokens: () => this.#held,
     };
   }
 
+  #noteReceived(tokens: number): void {
+    if (tokens > this.#received) {
+      this.#received = tokens;
+      this.#receivedMs = this.#options.nowMs();
+    }
+  }
+
+  get #covered(): number {
+    return this.#held + (this.#unusedInput ?? 0);
+  }
+
   get #isDone(): boolean {
-    return this.#isOver || this.#held >= this.#options.output.maxOutputTokens || this.#isOutputEnded();
+    return this.#isOver || this.#covered >= this.#options.output.maxOutputTokens || this.#isOutputEnded();
   }
 
   /** Returns the output that can exist this long after now. */
@@ -122,7 +173,7 @@ export class PacedHold {
   }
 
   #covers(aheadMs: number): boolean {
-    return this.#within(aheadMs) <= this.#held;
+    return this.#within(aheadMs) <= this.#covered;
   }
 
   /** Increases the hold by the whole lead. A denied increase is repeated by later steps for as long as the hold suffices. */
@@ -151,7 +202,7 @@ export class PacedHold {
     }
     const received = Math.min(this.#options.output.maxOutputTokens, Math.ceil(usage.outputBound));
     this.#receivedEarly += Math.max(0, received - this.#within(0));
-    return received <= this.#held || this.#increaseBy(this.#increaseFrom(received));
+    return received <= this.#covered || this.#increaseBy(this.#increaseFrom(received));
   }
 
   /** Increases the hold by the lead from received output on, so that it need not be increased for each chunk. */
@@ -172,7 +223,7 @@ export class PacedHold {
   }
 
   async #increaseTo(tokens: number): Promise<boolean> {
-    const more = tokens - this.#held;
+    const more = tokens - this.#covered;
     if (more <= 0) {
       return true;
     }

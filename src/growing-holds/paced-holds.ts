@@ -2,7 +2,7 @@
  * The holds of all paced calls in progress. One timer increases them, so that the increases of an org share a transaction of the
  * ledger. The lead grows by the time that steps are late, because a provider continues while this process does not.
  */
-import { type PacedOutput, tokensWithin } from '../../kernel/pace.ts';
+import { type PacedOutput, tokensWithin } from '../kernel/pace.ts';
 import { PacedHold, type PacedHoldOptions } from './paced-hold.ts';
 
 export interface PacedHoldsOptions {
@@ -10,6 +10,8 @@ export interface PacedHoldsOptions {
   readonly leadMs: number;
   /** Time for which a provider may continue a call after this process was killed. */
   readonly goOnMs: number;
+  /** True if calls continue while the ledger does not answer, and are then charged beyond their hold. */
+  readonly isFailOpen?: boolean;
   /** Returns the monotonic time. */
   nowMs(): number;
 }
@@ -24,7 +26,7 @@ export class PacedHolds {
   readonly #options: PacedHoldsOptions;
   readonly #running = new Set<PacedHold>();
   readonly #stepMs: number;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: ReturnType<typeof setInterval> | undefined;
   #dueMs = 0;
   /** The greatest lateness, and the time at which it was measured. */
   #lateMs = 0;
@@ -53,9 +55,10 @@ export class PacedHolds {
     return tokensWithin(output, this.#options.goOnMs);
   }
 
-  add(call: Omit<PacedHoldOptions, 'nowMs' | 'leadMs'>): PacedHold {
+  add(call: Omit<PacedHoldOptions, 'nowMs' | 'leadMs' | 'isFailOpen'>): PacedHold {
     const hold = new PacedHold({
       ...call,
+      isFailOpen: this.#options.isFailOpen === true,
       nowMs: this.#options.nowMs,
       leadMs: () => this.leadMs,
       increase: (tokens) => this.#timed(call.increase(tokens)),
@@ -63,7 +66,9 @@ export class PacedHolds {
     this.#running.add(hold);
     if (this.#timer === undefined) {
       this.#dueMs = this.#options.nowMs() + this.#stepMs;
-      this.#timer = setInterval(() => this.step(), this.#stepMs).unref();
+      this.#timer = setInterval(() => this.step(), this.#stepMs);
+      // Only the timers of Node keep a process alive.
+      (this.#timer as { unref?(): void }).unref?.();
     }
     return hold;
   }

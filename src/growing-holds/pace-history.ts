@@ -2,8 +2,8 @@
  * The fastest that a model was seen to generate at a connection, in tokens per second of one answer. It lowers the documented pace
  * once enough calls have ended, and raises it as soon as a call was faster.
  */
-import { fastestPace, type Pace } from '../../kernel/pace.ts';
-import { type LearnedCounts, sumOf } from '../learned/learned-counts.ts';
+import { fastestPace, type Pace } from '../kernel/pace.ts';
+import { type CallCounts, sumOf } from './call-counts.ts';
 
 export interface PaceSubject {
   readonly orgId: string;
@@ -26,9 +26,12 @@ export interface PaceHistory {
   paceOf(subject: PaceSubject, documented: Pace): Pace;
 }
 
-/** Each bucket ends at 1.1 times the end of the previous one, the last one at about 20,000 tokens per second. */
-const growth = 1.1;
-const shape = { buckets: 104, samplesMax: 2_000 };
+/** Each bucket ends at 1.03 times the end of the previous one: the first at 50 tokens per second, the last at about 20,000. */
+const growth = 1.03;
+const firstPerSecond = 50;
+const shape = { buckets: 204, samplesMax: 2_000 };
+/** Calls count for the rest of their period and for the next one, so that a single call does not raise the pace for good. */
+const periodMs = 3 * 86_400_000;
 const samplesMin = 50;
 const longSamplesMin = 20;
 /** Shorter calls and smaller outputs say little about the rate. */
@@ -43,7 +46,21 @@ const burstSeconds = 2;
 /** No pace is slower, however slow the calls were: most of their time may have been spent on waiting or on long inputs. */
 const slowest: Pace = { burstTokensPerSecond: 300, burstTokens: 600, sustainedTokensPerSecond: 150 };
 
-export function createPaceHistory(learned: LearnedCounts): PaceHistory {
+/** `nowMs` returns the time of day, because counts are kept across restarts. */
+export function createPaceHistory(learned: CallCounts, nowMs: () => number): PaceHistory {
+  /** Returns the calls of this period and of the previous one. */
+  function seen(kind: string, subject: PaceSubject): SeenCalls | undefined {
+    const period = Math.floor(nowMs() / periodMs);
+    const last = seenIn(learned.find(subject.orgId, nameOf(kind, period - 1, subject)));
+    const current = seenIn(learned.find(subject.orgId, nameOf(kind, period, subject)));
+    return last === undefined || current === undefined
+      ? (current ?? last)
+      : {
+          samples: last.samples + current.samples,
+          perSecond: Math.max(last.perSecond, current.perSecond),
+        };
+  }
+
   return {
     learn(subject, { outputTokens, elapsedMs, answers }) {
       if (outputTokens < measuredTokens) {
@@ -52,19 +69,20 @@ export function createPaceHistory(learned: LearnedCounts): PaceHistory {
       const perSecond = (outputTokens * 1_000) / (Math.max(measuredMs, elapsedMs) * answers);
       const bucket = Math.min(
         shape.buckets - 1,
-        Math.ceil(Math.log(Math.max(1, perSecond)) / Math.log(growth)),
+        Math.max(0, Math.ceil(Math.log(perSecond / firstPerSecond) / Math.log(growth))),
       );
-      learned.add(subject.orgId, nameOf('pace', subject), bucket, shape);
+      const period = Math.floor(nowMs() / periodMs);
+      learned.add(subject.orgId, nameOf('pace', period, subject), bucket, shape);
       if (elapsedMs >= longMs) {
-        learned.add(subject.orgId, nameOf('pace-long', subject), bucket, shape);
+        learned.add(subject.orgId, nameOf('pace-long', period, subject), bucket, shape);
       }
     },
     paceOf(subject, documented) {
-      const all = seen(learned.find(subject.orgId, nameOf('pace', subject)));
+      const all = seen('pace', subject);
       if (all === undefined) {
         return documented;
       }
-      const long = seen(learned.find(subject.orgId, nameOf('pace-long', subject)));
+      const long = seen('pace-long', subject);
       const burst = Math.ceil(burstFactor * all.perSecond);
       const isKnown = all.samples >= samplesMin;
       const isLongKnown = long !== undefined && long.samples >= longSamplesMin;
@@ -80,14 +98,19 @@ export function createPaceHistory(learned: LearnedCounts): PaceHistory {
   };
 }
 
-/** Returns the number of calls, and the end of the bucket of the fastest one. */
-function seen(counts: Int32Array | undefined) {
+interface SeenCalls {
+  readonly samples: number;
+  /** The end of the bucket of the fastest call. */
+  readonly perSecond: number;
+}
+
+function seenIn(counts: Int32Array | undefined): SeenCalls | undefined {
   const fastest = counts?.findLastIndex((count) => count > 0) ?? -1;
   return counts === undefined || fastest === -1
     ? undefined
-    : { samples: sumOf(counts), perSecond: growth ** fastest };
+    : { samples: sumOf(counts), perSecond: firstPerSecond * growth ** fastest };
 }
 
-function nameOf(kind: string, { connectionId, model, tier }: PaceSubject): string {
-  return `${kind} ${connectionId} ${tier} ${model}`;
+function nameOf(kind: string, period: number, { connectionId, model, tier }: PaceSubject): string {
+  return `${kind} ${period} ${connectionId} ${tier} ${model}`;
 }

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { sampleWithSeed, seedsOf } from '../../../test/support/seeds.ts';
-import { tokensWithin } from '../../kernel/pace.ts';
-import type { StreamUsage } from '../../kernel/providers/stream-usage.ts';
+import { sampleWithSeed, seedsOf } from '../../test/support/seeds.ts';
+import { tokensWithin } from '../kernel/pace.ts';
+import type { StreamUsage } from '../kernel/providers/stream-usage.ts';
 import type { PacedHold } from './paced-hold.ts';
 import { PacedHolds } from './paced-holds.ts';
 
@@ -175,6 +175,22 @@ test('output that arrives faster than the pace is held at once, and ends the str
   expect(await cover()).toBe(false);
 });
 
+test('output that can have been generated since the last arrived may be on its way', async () => {
+  const hold = new Budget(100_000).start(128_000) as PacedHold;
+  const usage = { outputBound: 0 };
+  const { cover } = hold.coverageOf(usage as StreamUsage, () => false);
+  await wait(2_000);
+  const output = { pace, maxOutputTokens: 128_000, answers: 1 };
+  expect(hold.outputBounds.unsentOutputTokens).toBe(tokensWithin(output, 2_000));
+  usage.outputBound = 10;
+  cover();
+  expect(hold.outputBounds.unsentOutputTokens).toBe(0);
+  await wait(500);
+  // Nothing new has arrived.
+  cover();
+  expect(hold.outputBounds.unsentOutputTokens).toBe(tokensWithin(output, 500));
+});
+
 test('output that is always faster than the pace is held by the lead, not chunk by chunk', async () => {
   const budget = new Budget(1_000_000);
   const hold = budget.start(128_000) as PacedHold;
@@ -226,6 +242,19 @@ test('a call ends while the ledger does not answer, once its hold is used up', a
   answer(true);
   await wait(1_000);
   expect(onDenied).toHaveBeenCalledTimes(1);
+  holds.remove(hold);
+});
+
+test('with fail open, a call continues while the ledger does not answer, and is charged what it can have generated', async () => {
+  const onDenied = vi.fn();
+  const output = { pace, maxOutputTokens: 128_000, answers: 1 };
+  const holds = new PacedHolds({ leadMs, goOnMs, nowMs, isFailOpen: true });
+  const heldTokens = holds.firstTokens(output);
+  const hold = holds.add({ output, heldTokens, increase: () => new Promise(() => undefined), onDenied });
+  hold.begin();
+  await wait(10_000);
+  expect([onDenied.mock.calls.length, hold.heldTokens]).toEqual([0, heldTokens]);
+  expect(hold.generatedTokens).toBe(tokensWithin(output, 10_000));
   holds.remove(hold);
 });
 
