@@ -467,6 +467,24 @@ test('an export in FOCUS 1.4 is a statement of its ServiceProviderName that agre
   });
 });
 
+test('a row of FOCUS 1.4 with split and unsplit costs has causes of its difference only', async () => {
+  const startedAt = { started_at: '2026-11-02T05:00:00Z' };
+  await record([
+    { ...startedAt, input_tokens: 1_000_000, output_tokens: 1_000 },
+    { ...startedAt, cost_usd: '0.5', input_tokens: 700, output_tokens: 30 },
+  ]);
+  const { text: csv } = await focus('?version=1.4&provider=openai');
+  expect(focusRows(csv).map(({ x_Kind }) => x_Kind)).toEqual(['unsplit', 'input', 'output']);
+  const path = `/v1/orgs/${org.id}/statements`;
+  const causesOf = async (bill: string) => {
+    const { id } = await send('POST', path, { csv: bill });
+    return (await send('GET', `${path}/${id}/comparison`)).total.causes;
+  };
+  expect(await causesOf(csv)).toEqual([]);
+  const higher = csv.replaceAll(/^0\.5,/gm, '0.75,');
+  expect(await causesOf(higher)).toEqual([expect.objectContaining({ cause: 'unknown', usd: '0.25' })]);
+});
+
 test.each(['1.2', '1.4'])(
   'names in FOCUS %s are text in spreadsheets, and whole in any alphabet',
   async (version) => {

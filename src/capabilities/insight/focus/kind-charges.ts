@@ -52,7 +52,7 @@ interface TokenMeter {
   };
 }
 
-/** Audio may be part of what was cached, so its interaction with the cache is not known. */
+/** Audio and images may be part of what was cached, so its interaction with the cache is not known. */
 const tokenMeters: Readonly<Record<string, TokenMeter>> = {
   i: { meter: 'Input Tokens', details: { TokenCacheAction: 'Uncached', TokenDirection: 'Input' } },
   c: { meter: 'Cache Read Input Tokens', details: { TokenCacheAction: 'Read', TokenDirection: 'Input' } },
@@ -62,6 +62,7 @@ const tokenMeters: Readonly<Record<string, TokenMeter>> = {
     details: { TokenCacheAction: 'Write', TokenDirection: 'Input' },
   },
   a: { meter: 'Audio Input Tokens', details: { TokenDirection: 'Input' } },
+  m: { meter: 'Image Input Tokens', details: { TokenDirection: 'Input' } },
   o: { meter: 'Output Tokens', details: { TokenDirection: 'Output' } },
   r: { meter: 'Reasoning Output Tokens', details: { TokenDirection: 'Output' } },
   s: { meter: 'Audio Output Tokens', details: { TokenDirection: 'Output' } },

@@ -7,7 +7,7 @@ import { parseUsd } from '../../../kernel/money.ts';
 import { maxTokens, worstCaseOutputCost } from '../../../kernel/prices.ts';
 import { maximumRatesFor, type Tariff } from '../../../kernel/rate-modifiers.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
-import type { IncreaseResult } from '../../../ledger/holds/hold-request.ts';
+import type { HoldIncrease, IncreaseResult } from '../../../ledger/holds/hold-request.ts';
 import { isApplied } from '../../../ledger/holds/increase-hold.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import { denialError } from '../../../ledger/ledger-errors.ts';
@@ -38,6 +38,8 @@ export interface IncreaseCall {
   readonly storeResponse: StoreResponse | undefined;
   /** Null or undefined if the request is not idempotent. */
   readonly requestId: string | null | undefined;
+  /** Only stated by the gateway. */
+  readonly more?: Pick<HoldIncrease, 'growth' | 'attemptMaxNanos'> | undefined;
 }
 
 /**
@@ -51,7 +53,7 @@ export async function increaseHold(deps: IncreaseDependencies, call: IncreaseCal
 /** Increases the hold of a call for the gateway, which alone may do that. Throws if it is not increased. */
 export async function increaseCallHold(
   deps: IncreaseDependencies,
-  call: Pick<IncreaseCall, 'orgId' | 'holdId' | 'body' | 'now'>,
+  call: Pick<IncreaseCall, 'orgId' | 'holdId' | 'body' | 'now' | 'more'>,
 ): Promise<void> {
   await increasedHold(deps, { ...call, storeResponse: undefined, requestId: null }, () => undefined);
 }
@@ -93,7 +95,7 @@ async function increasedHold(
 /** Debits the rate limits, then increases the hold; gives the debits back if the hold is not increased. */
 async function increase(
   { ledger, orgLimits, rates, limitEvents }: IncreaseDependencies,
-  { orgId, holdId, now, requestId = null }: IncreaseCall,
+  { orgId, holdId, now, requestId = null, more }: IncreaseCall,
   hold: Hold,
   by: Amounts,
 ): Promise<IncreaseResult> {
@@ -110,7 +112,7 @@ async function increase(
   }
   let isIncreased = false;
   try {
-    const result = await ledger.increase(orgId, holdId, { by, requestId });
+    const result = await ledger.increase(orgId, holdId, { by, requestId, ...more });
     isIncreased = result.kind === 'changed';
     return result;
   } finally {

@@ -17,7 +17,12 @@ export class CsvError extends Error {
 /** A line of separators alone would otherwise be millions of cells. */
 const cellsMax = 1_000;
 
-/** Yields the rows, without empty lines. Throws a `CsvError` for a quote that is out of place. */
+/** Characters of a row with its line breaks, so that reading one takes a few milliseconds at most. */
+const rowCharsMax = 262_144;
+
+const overlong = (line: number) => new CsvError(line, 'A line has at most 262,144 characters.');
+
+/** Yields the rows. An empty line has no cells. Throws a `CsvError` for a quote that is out of place. */
 export function* readCsv(text: string): Generator<CsvRow> {
   let at = text.startsWith('\uFEFF') ? 1 : 0;
   const separator = separatorOf(text);
@@ -25,6 +30,7 @@ export function* readCsv(text: string): Generator<CsvRow> {
   while (at < text.length) {
     const cells: string[] = [];
     const firstLine = line;
+    const rowStart = at;
     for (let ends = false; !ends; ) {
       let cell: string;
       if (text[at] === '"') {
@@ -41,6 +47,9 @@ export function* readCsv(text: string): Generator<CsvRow> {
         at = end;
       }
       cells.push(cell);
+      if (at - rowStart > rowCharsMax) {
+        throw overlong(firstLine);
+      }
       if (cells.length > cellsMax) {
         throw new CsvError(firstLine, `A line has at most ${cellsMax} cells.`);
       }
@@ -48,9 +57,7 @@ export function* readCsv(text: string): Generator<CsvRow> {
       at += text[at] === '\r' && text[at + 1] === '\n' ? 2 : 1;
     }
     line += 1;
-    if (cells.length > 1 || cells[0] !== '') {
-      yield { line: firstLine, cells };
-    }
+    yield { line: firstLine, cells: cells.length === 1 && cells[0] === '' ? [] : cells };
   }
 }
 
@@ -65,13 +72,14 @@ function separatorOf(text: string): string {
 }
 
 function cellEnd(text: string, from: number, separator: string): number {
-  for (let at = from; at < text.length; at += 1) {
+  const end = Math.min(text.length, from + rowCharsMax + 1);
+  for (let at = from; at < end; at += 1) {
     const char = text[at];
     if (char === separator || char === '\n' || char === '\r') {
       return at;
     }
   }
-  return text.length;
+  return end;
 }
 
 interface CellStart {
@@ -88,6 +96,9 @@ function quotedCell(text: string, { from, line, separator }: CellStart) {
       throw new CsvError(line, 'A quoted cell does not end.');
     }
     cell += text.slice(at, quote);
+    if (quote - from > rowCharsMax) {
+      throw overlong(line);
+    }
     if (text[quote + 1] !== '"') {
       const next = text[quote + 1];
       if (next !== undefined && next !== separator && next !== '\n' && next !== '\r') {

@@ -4,6 +4,7 @@
  * AI. Exports of Purser in 1.2 have the tokens of each kind in columns of their own.
  */
 import { hasCalendarDate } from '../../../kernel/calendar-date.ts';
+import { isStorable } from '../../../platform/http/message/json-errors.ts';
 import type { AddedRow, CsvFormat } from './csv-format.ts';
 import { cellMax, type NamedCells } from './csv-table.ts';
 import type { LineCollector } from './line-collector.ts';
@@ -100,14 +101,16 @@ function modelOf(row: NamedCells, category: string): string {
   return row.shortCell(column);
 }
 
-/** Returns the properties that FOCUS defines for AI, of those that are texts. */
+/** Returns the properties that FOCUS defines for AI, of those that are texts. Escapes of JSON may stand for any character. */
 function priceDetails(
   row: NamedCells,
 ): Partial<Record<'ModelId' | 'TokenDirection' | 'TokenCacheAction', string>> {
   try {
     const details: unknown = JSON.parse(row.cell('SkuPriceDetails') || '{}');
     return Object.fromEntries(
-      Object.entries(details ?? {}).filter(([, value]) => typeof value === 'string' && value.trim() !== ''),
+      Object.entries(details ?? {}).filter(
+        ([, value]) => typeof value === 'string' && value.trim() !== '' && isStorable(value),
+      ),
     );
   } catch {
     // Files before FOCUS 1.2 may have other texts in this column.
@@ -115,10 +118,10 @@ function priceDetails(
   }
 }
 
-const kindsByCacheAction: Readonly<Record<string, TokenKind>> = {
-  Read: 'cached_input',
-  Write: 'cache_write',
-};
+const kindsByCacheAction: ReadonlyMap<string, TokenKind> = new Map([
+  ['Read', 'cached_input'],
+  ['Write', 'cache_write'],
+]);
 
 function kindOf(row: NamedCells): TokenKind | '' {
   const { TokenDirection, TokenCacheAction = '' } = priceDetails(row);
@@ -126,7 +129,7 @@ function kindOf(row: NamedCells): TokenKind | '' {
     return 'output';
   }
   if (TokenDirection === 'Input') {
-    return kindsByCacheAction[TokenCacheAction] ?? 'uncached_input';
+    return kindsByCacheAction.get(TokenCacheAction) ?? 'uncached_input';
   }
   for (const name of kindColumns) {
     const kind = kindIn(row.cell(name));

@@ -9,6 +9,7 @@ import {
   openAiUsagePage,
 } from '../../../../test/support/statement-files.ts';
 import type { ApiError } from '../../../contract/api-error.ts';
+import { completed } from '../../../platform/sliced-work.ts';
 import { matchingName } from './model-names.ts';
 import { parseAmount } from './page-fields.ts';
 import { digestOf, parseStatement, type StatementFile } from './parse-statement.ts';
@@ -16,7 +17,7 @@ import { uncomparedReason } from './statement-source.ts';
 
 const now = new Date('2026-11-15T12:00:00Z');
 const day = '2026-11-01';
-const parse = (file: StatementFile) => parseStatement(file, now);
+const parse = (file: StatementFile) => completed(parseStatement(file, now));
 
 function errorOf(file: StatementFile): string {
   try {
@@ -353,6 +354,16 @@ describe('FOCUS', () => {
       ['gpt-4o', 'cache_write', 500_000n],
       ['gpt-4o', 'output', 500_000n],
     ]);
+  });
+
+  test.each([
+    ['the name of a built-in member', { TokenDirection: 'Input', TokenCacheAction: 'constructor' }],
+    ['a model that cannot be stored', { TokenDirection: 'Input', ModelId: 'gpt\u0000' }],
+    ['a model that is not Unicode', { TokenDirection: 'Input', ModelId: 'gpt\ud800' }],
+  ])('takes no meaning from %s in the properties for AI', (_, details) => {
+    const row = [...focusRow({ SkuId: 'gpt-4o' }), JSON.stringify(details)];
+    const { lines } = parse({ csv: focusCsv([row], [...focusColumns, 'SkuPriceDetails']) });
+    expect(lines).toMatchObject([{ model: 'gpt-4o', kind: 'uncached_input' }]);
   });
 
   test('reads a negative quantity of a correction', () => {

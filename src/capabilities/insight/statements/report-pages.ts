@@ -1,5 +1,6 @@
 /** Reads the pages of one provider's reports. A page may also be its `data` alone, or one of its time buckets. */
 import { invalidField } from '../../../contract/api-error.ts';
+import type { Sliced } from '../../../platform/sliced-work.ts';
 import { anthropicReport } from './anthropic-report.ts';
 import type { LineCollector } from './line-collector.ts';
 import { openAiReport } from './openai-report.ts';
@@ -10,12 +11,13 @@ import { isCompared, type StatementSource } from './statement-source.ts';
 const formats: readonly ReportFormat[] = [openAiReport, anthropicReport];
 
 /** Adds the lines of the pages, which must be complete, and returns their provider. */
-export function readPages(pages: readonly unknown[], lines: LineCollector): string {
+export function* readPages(pages: readonly unknown[], lines: LineCollector): Sliced<string> {
   const seen = new Set<string>();
   const reports = new Map<StatementSource, Report>();
   const emptyLastPages: ReadPage[] = [];
   let format: ReportFormat | undefined;
   for (const [index, value] of pages.entries()) {
+    yield;
     const page = objectAt({ value, field: `pages[${index}]` });
     const buckets = bucketsOf(page);
     const found = formatOf(buckets) ?? format;

@@ -11,6 +11,7 @@ import {
   write,
 } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
+import { SlicedWork } from '../../../platform/sliced-work.ts';
 import { compareStatement } from './comparison.ts';
 import { viewComparison } from './comparison-view.ts';
 import { listStatements, markReconciled } from './queries.ts';
@@ -42,6 +43,7 @@ const admin = { kind: 'org', scope: 'runs:backfill', role: 'admin' } as const;
 
 export function statementRoutes(deps: StatementDependencies): Route[] {
   const { db, ids, recordChange } = deps;
+  const work = new SlicedWork();
   return [
     posting({
       id: 'statements.create',
@@ -62,7 +64,8 @@ export function statementRoutes(deps: StatementDependencies): Route[] {
       response: StatementView,
       errors: ['conflict'],
       async handler(call, storeResponse) {
-        const draft = draftStatement(ids, call.now, call.params.id, call.body);
+        const { id } = call.params;
+        const draft = await work.run(id, draftStatement(ids, call.now, id, call.body));
         const after = viewStatement(draft.row);
         await db.transaction(async (tx) => {
           await storeStatement(tx, draft);

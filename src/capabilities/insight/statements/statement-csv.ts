@@ -3,6 +3,7 @@
  * files, and may be appended to one another.
  */
 import { invalidField } from '../../../contract/api-error.ts';
+import type { Sliced } from '../../../platform/sliced-work.ts';
 import { anthropicCostCsv, anthropicUsageCsv } from './anthropic-csv.ts';
 import { CsvError, readCsv } from './csv.ts';
 import type { CsvFormat } from './csv-format.ts';
@@ -28,12 +29,16 @@ interface CsvTable {
 }
 
 /** Adds the lines of the file, and returns the provider. */
-export function readStatementCsv(text: string, lines: LineCollector): string {
+export function* readStatementCsv(text: string, lines: LineCollector): Sliced<string> {
   const tablesByDay = new Map<string, CsvTable>();
   let provider: string | undefined;
   let table: CsvTable | undefined;
   try {
     for (const { line, cells } of readCsv(text)) {
+      yield;
+      if (cells.length === 0) {
+        continue;
+      }
       const header = formatOf(cells) ?? (table === undefined ? focusCsv : undefined);
       if (table === undefined || header !== undefined) {
         table = tableOf(line, cells, header ?? focusCsv);

@@ -3,6 +3,7 @@ import { apiError, found, invalidField } from '../../../contract/api-error.ts';
 import { formatUsd, maxNanos, parseUsd } from '../../../kernel/money.ts';
 import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import type { Ids } from '../../../platform/ids.ts';
+import type { Sliced } from '../../../platform/sliced-work.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { digestOf, parseStatement } from './parse-statement.ts';
 import {
@@ -51,9 +52,14 @@ export interface DraftStatement {
   readonly parsed: ParsedStatement;
 }
 
-/** Parses the file, which may take a second, so it is done before the transaction. */
-export function draftStatement(ids: Ids, now: Date, orgId: string, body: CreateStatement): DraftStatement {
-  const parsed = parseStatement(body, now);
+/** Parses the file, which may take seconds, so it is done before the transaction. */
+export function* draftStatement(
+  ids: Ids,
+  now: Date,
+  orgId: string,
+  body: CreateStatement,
+): Sliced<DraftStatement> {
+  const parsed = yield* parseStatement(body, now);
   const billedNanos = parsed.lines.reduce((sum, { usdNanos }) => sum + usdNanos, 0n);
   if (
     [billedNanos, ...parsed.lines.map(({ usdNanos }) => usdNanos)].some(
