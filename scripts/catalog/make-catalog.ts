@@ -20,8 +20,9 @@ import {
   withAliases,
   withHostAliases,
 } from '../../src/capabilities/spend/price-lists/index.ts';
+import { withBatchPrices } from './batch-prices.ts';
 import { aliasesOfDated, genaiModels, imageModels } from './earlier-models.ts';
-import { withToolPrices } from './tool-prices.ts';
+import { searchModels, withToolPrices } from './tool-prices.ts';
 
 const { values } = parseArgs({
   options: {
@@ -38,7 +39,7 @@ if (date === undefined || litellm === undefined || genai === undefined) {
 
 const genaiPackage = JSON.parse(readFileSync(join(genai, 'package.json'), 'utf8')) as { version: string };
 const models = new Map<string, CatalogModel>();
-for (const one of [...fromLitellm(litellm, date), ...fromGenai(genai), ...imageModels]) {
+for (const one of [...fromLitellm(litellm, date), ...fromGenai(genai), ...imageModels, ...searchModels]) {
   if (!models.has(one.model)) {
     models.set(one.model, one);
   }
@@ -56,9 +57,12 @@ const catalog: Catalog = {
       name: `@pydantic/genai-prices ${genaiPackage.version}`,
       url: 'https://github.com/pydantic/genai-prices',
     },
+    perplexity: { name: 'Perplexity list prices', url: 'https://docs.perplexity.ai/getting-started/pricing' },
     openai: { name: 'OpenAI list prices', url: 'https://platform.openai.com/docs/pricing' },
   },
-  models: withHostAliases(withAliases([...models.values()].map(withToolPrices), aliasesOfDated))
+  models: withHostAliases(
+    withAliases([...models.values()].map(withToolPrices).map(withBatchPrices), aliasesOfDated),
+  )
     .filter((one) => priceOf(one) !== undefined)
     .map(withoutDetails)
     .sort((a, b) => (a.model < b.model ? -1 : 1)),

@@ -13,7 +13,7 @@ const container = '0.03';
 const fiveMinutes = '0.004166667';
 
 const unitsByProvider: Readonly<Record<string, Units>> = {
-  openai: { file_search: '0.0025', code_interpreter: container, shell: container },
+  openai: { file_search: '0.0025', code_interpreter: container, shell: container, web_search: '0.01' },
   azure: { file_search: '0.0025', code_interpreter: '0.033', bing_grounding: '0.014' },
   // The lists leave the search out for some models, but it costs the same with all of them.
   anthropic: { web_search: '0.01', code_execution: fiveMinutes },
@@ -35,11 +35,44 @@ const unitsByProvider: Readonly<Record<string, Units>> = {
   },
 };
 
-/** Prices that a list has take precedence. */
+/**
+ * The tool `web_search_preview` of OpenAI costs more with models that do not reason. Their search content is free, and not in the usage.
+ * The lists have this price as that of all searches.
+ */
+const previewSearch = { reasoning: '0.01', other: '0.025' };
+
+/** OpenAI bills a search of these models as $0.01 and 8,000 input tokens. */
+const searchesWithBlocks: Units = { 'gpt-4o-mini': '0.0112', 'gpt-4.1-mini': '0.0132' };
+
+/** Models of chats that search in every call. */
+const isSearchModel = (model: string) => /-search-(preview|api)/.test(model);
+
+/** Prices that a list has take precedence, except those of searches by OpenAI. */
 export function withToolPrices(one: CatalogModel): CatalogModel {
   const units = unitsByProvider[one.provider];
-  return units !== undefined && takesTools(one) ? { ...one, units: { ...units, ...one.units } } : one;
+  if (units === undefined || !takesTools(one)) {
+    return one;
+  }
+  const own = one.provider === 'openai' && !isSearchModel(one.model) ? searchUnits(one) : {};
+  return { ...one, units: { ...units, ...one.units, ...own } };
 }
+
+function searchUnits({ model, capabilities = [] }: CatalogModel): Units {
+  const preview = capabilities.includes('reasoning') ? previewSearch.reasoning : previewSearch.other;
+  return { web_search: searchesWithBlocks[model] ?? '0.01', 'web_search:preview': preview };
+}
+
+/** The lists have no search without a model. A request with several queries is charged once. */
+export const searchModels: readonly CatalogModel[] = [
+  {
+    model: 'perplexity/search',
+    provider: 'perplexity',
+    source: 'perplexity',
+    as_of: '2026-11-19',
+    source_url: 'https://docs.perplexity.ai/getting-started/pricing',
+    units: { web_search: '0.005' },
+  },
+];
 
 /** The models of OpenAI at Azure have these prefixes; others there are those of other vendors. */
 function takesTools({ model, provider, rates, capabilities = [] }: CatalogModel): boolean {

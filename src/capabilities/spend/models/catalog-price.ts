@@ -69,12 +69,16 @@ export function priceOf(entry: CatalogModel): PriceRequest | undefined {
 }
 
 /**
- * Returns the rates that the price can have. Audio rates of text models are left out, because they would increase the hold of every
- * text run.
+ * Returns the rates that the price can have. Audio and image rates of text models are left out, because they would increase the hold of
+ * every text run.
  */
 function expressibleRates({ model, capabilities = [] }: CatalogModel, rates: CatalogRates): SomeRates {
   const isAudio = capabilities.includes('audio') && /audio|realtime|live|tts|transcribe|voxtral/.test(model);
-  const fields = isAudio ? [...textFields, ...audioFields] : textFields;
+  const fields = isAudio
+    ? [...textFields, ...audioFields, ...imageFields]
+    : capabilities.includes('images')
+      ? [...textFields, ...imageFields]
+      : textFields;
   // A loop, because each start does this for thousands of rates, and it takes a third of the time of `Object.fromEntries`.
   const chosen: { [Field in RateField]?: string } = {};
   for (const field of fields) {
@@ -95,6 +99,7 @@ const textFields: readonly RateField[] = [
   'request_usd',
 ];
 const audioFields: readonly RateField[] = ['audio_input_usd_per_million', 'audio_output_usd_per_million'];
+const imageFields: readonly RateField[] = ['image_input_usd_per_million'];
 
 /**
  * Returns the rates of a tier in a long context. A missing rate is derived: as in the providers' price lists, the tier costs the
@@ -106,7 +111,7 @@ function combined(
   tier: CatalogRates,
   stated: CatalogRates = {},
 ): CatalogRates {
-  const fields = [...textFields, ...audioFields, 'cache_write_1h_usd_per_million' as const];
+  const fields = [...textFields, ...audioFields, ...imageFields, 'cache_write_1h_usd_per_million' as const];
   return Object.fromEntries(
     fields.flatMap((field) => {
       const rate = stated[field] ?? scaled(above[field], tier[field], flat[field]);

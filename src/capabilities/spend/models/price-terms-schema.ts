@@ -32,6 +32,7 @@ const modifier = closed({
   cache_write_usd_per_million: rate('per million input tokens written to a cache'),
   output_usd_per_million: rate('per million output tokens'),
   audio_input_usd_per_million: rate('per million audio input tokens'),
+  image_input_usd_per_million: rate('per million image input tokens'),
   audio_output_usd_per_million: rate('per million audio output tokens'),
   image_usd: rate('per generated image'),
   request_usd: rate('per run'),

@@ -8,6 +8,7 @@ const rateNames = [
   ['cacheWriteNanosPerMillion', 'cache_write_nanos_per_million', 'cache_write_usd_per_million'],
   ['outputNanosPerMillion', 'output_nanos_per_million', 'output_usd_per_million'],
   ['audioInputNanosPerMillion', 'audio_input_nanos_per_million', 'audio_input_usd_per_million'],
+  ['imageInputNanosPerMillion', 'image_input_nanos_per_million', 'image_input_usd_per_million'],
   ['audioOutputNanosPerMillion', 'audio_output_nanos_per_million', 'audio_output_usd_per_million'],
   ['imageNanosEach', 'image_nanos_each', 'image_usd'],
   ['requestNanosEach', 'request_nanos_each', 'request_usd'],

@@ -44,6 +44,7 @@ const tokenRates: readonly (readonly [string, keyof CatalogRates])[] = [
   ['cache_creation_input_token_cost_above_1hr', 'cache_write_1h_usd_per_million'],
   ['output_cost_per_token', 'output_usd_per_million'],
   ['input_cost_per_audio_token', 'audio_input_usd_per_million'],
+  ['input_cost_per_image_token', 'image_input_usd_per_million'],
   ['output_cost_per_audio_token', 'audio_output_usd_per_million'],
 ];
 const perMillion = 1e6;
@@ -75,13 +76,13 @@ const abilities = {
   tools: ['supports_function_calling'],
   vision: ['supports_vision'],
 } as const;
-const abilityOfMode: Readonly<Record<string, string>> = {
-  audio_speech: 'audio',
-  audio_transcription: 'audio',
-  embedding: 'embeddings',
-  image_edit: 'images',
-  image_generation: 'images',
-};
+const abilityOfMode: ReadonlyMap<string, string> = new Map([
+  ['audio_speech', 'audio'],
+  ['audio_transcription', 'audio'],
+  ['embedding', 'embeddings'],
+  ['image_edit', 'images'],
+  ['image_generation', 'images'],
+]);
 
 /** Returns the models of these providers. If names are equal, models of a provider's own API take precedence over those of other clouds. */
 export function litellmModels(
@@ -248,6 +249,6 @@ function capabilitiesOf(entry: FieldReader, mode: string): string[] {
   const able = Object.entries(abilities)
     .filter(([, fields]) => fields.some((field) => entry.flag(field)))
     .map(([ability]) => ability);
-  const ofMode = abilityOfMode[mode];
+  const ofMode = abilityOfMode.get(mode);
   return [...new Set(ofMode === undefined ? able : [...able, ofMode])].sort();
 }

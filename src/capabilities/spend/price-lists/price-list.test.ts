@@ -198,6 +198,15 @@ describe('LiteLLM', () => {
     expect(messageOf(JSON.stringify(list))).toContain(`gpt-4o: input_cost_per_token_batches: ${message}`);
   });
 
+  test('a mode with the name of a built-in member adds no capability', () => {
+    const { catalog } = read({ ...litellm, 'gpt-4o': { ...litellm['gpt-4o'], mode: 'constructor' } });
+    expect(catalog.models.find(({ model }) => model === 'gpt-4o')?.capabilities).toEqual([
+      'json',
+      'tools',
+      'vision',
+    ]);
+  });
+
   test('an entry that is not an object is rejected', () => {
     expect(messageOf(JSON.stringify({ ...litellm, 'gpt-9': [] }))).toContain('gpt-9: Must be an object.');
   });

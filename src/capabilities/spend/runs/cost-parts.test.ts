@@ -21,6 +21,7 @@ const everyRate = {
   cache_write_usd_per_million: '2.5',
   output_usd_per_million: '10',
   audio_input_usd_per_million: '40',
+  image_input_usd_per_million: '4',
   audio_output_usd_per_million: '80',
   image_usd: '0.25',
   request_usd: '0.01',
@@ -29,11 +30,12 @@ const everyRate = {
 };
 const everything = {
   model: 'every-kind',
-  input_tokens: 5_000_000,
+  input_tokens: 6_000_000,
   cached_input_tokens: 1_000_000,
   cache_write_tokens: 1_000_000,
   cache_write_1h_tokens: 1_000_000,
   audio_input_tokens: 1_000_000,
+  image_input_tokens: 1_000_000,
   output_tokens: 3_000_000,
   reasoning_tokens: 1_000_000,
   audio_output_tokens: 1_000_000,
@@ -46,6 +48,7 @@ const everyPart = [
   part('cache_write', 1_000_000, '2.5'),
   part('cache_write_1h', 1_000_000, '5'),
   part('audio_input', 1_000_000, '40'),
+  part('image_input', 1_000_000, '4'),
   part('output', 1_000_000, '10'),
   part('reasoning', 1_000_000, '10'),
   part('audio_output', 1_000_000, '80'),
@@ -65,10 +68,10 @@ async function expectBalanced(cost_usd: string): Promise<void> {
 describe('a run', () => {
   test('shows what every kind of usage cost, when it is created and when it is read', async () => {
     const run = await post('/v1/runs', everything);
-    expect(run).toMatchObject({ cost_usd: '154.07', cost_parts: everyPart });
+    expect(run).toMatchObject({ cost_usd: '158.07', cost_parts: everyPart });
     expect(await get(`/v1/runs/${run.id}`)).toEqual(run);
-    expect((await get('/v1/runs')).data).toMatchObject([{ cost_usd: '154.07', cost_parts: null }]);
-    await expectBalanced('154.07');
+    expect((await get('/v1/runs')).data).toMatchObject([{ cost_usd: '158.07', cost_parts: null }]);
+    await expectBalanced('158.07');
   });
 
   test('a run has the parts of its completion, and none while it runs', async () => {
@@ -188,14 +191,14 @@ describe('usage', () => {
     await post('/v1/runs', everything);
     await post('/v1/runs', { model: 'every-kind', cost_usd: '1' });
     const { total, data } = await get(`/v1/orgs/${org.id}/usage?group_by=kind`);
-    expect(total).toMatchObject({ runs: 2, cost_usd: '155.07', cache_savings_usd: '1.5', quantity: null });
+    expect(total).toMatchObject({ runs: 2, cost_usd: '159.07', cache_savings_usd: '1.5', quantity: null });
     expect(data.slice(0, 3)).toMatchObject([
       { ...part('audio_output', 1_000_000, '80'), runs: 0, input_tokens: 0 },
       part('audio_input', 1_000_000, '40'),
       part('output', 1_000_000, '10'),
     ]);
     const dollars = data.reduce((sum: number, row: { cost_usd: string }) => sum + Number(row.cost_usd), 0);
-    expect(dollars).toBeCloseTo(155.07, 6);
+    expect(dollars).toBeCloseTo(159.07, 6);
     expect(data.map(({ kind }: { kind: string }) => kind).sort()).toEqual(
       [...everyPart.map(({ kind }) => kind), 'unsplit'].sort(),
     );

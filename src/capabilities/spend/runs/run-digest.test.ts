@@ -48,6 +48,7 @@ const values: Record<Exclude<keyof CreateRun, 'external_id'>, unknown> = {
   output_tokens: 1,
   audio_input_tokens: 1,
   audio_output_tokens: 1,
+  image_input_tokens: 1,
   images: 1,
   cost_usd: '0',
   stated_cost_usd: '0',

@@ -65,6 +65,7 @@ function normalized(body: CreateRun): string {
     ...(body.reasoning_tokens ? [{ reasoning_tokens: body.reasoning_tokens }] : []),
     ...(body.other_models?.length ? [{ other_models: canonicalJson(body.other_models) }] : []),
     ...(body.stated_cost_usd === undefined ? [] : [{ stated_cost_usd: nanosOf(body.stated_cost_usd) }]),
+    ...(body.image_input_tokens ? [{ image_input_tokens: body.image_input_tokens }] : []),
   ]);
 }
 

@@ -16,6 +16,7 @@ export function countsOf(body: MeasuredTokens): TokenCounts {
     outputTokens: countOf(body.output_tokens),
     reasoningTokens: countOf(body.reasoning_tokens),
     audioInputTokens: countOf(body.audio_input_tokens),
+    imageInputTokens: countOf(body.image_input_tokens),
     audioOutputTokens: countOf(body.audio_output_tokens),
     images: countOf(body.images),
   };
@@ -34,6 +35,7 @@ function difference(counts: TokenCounts, other: TokenCounts): TokenCounts {
     cachedInputTokens: less('cachedInputTokens'),
     cacheWriteTokens: less('cacheWriteTokens'),
     cacheWrite1hTokens: less('cacheWrite1hTokens'),
+    imageInputTokens: less('imageInputTokens'),
     outputTokens: less('outputTokens'),
     reasoningTokens: less('reasoningTokens'),
   };
@@ -44,8 +46,8 @@ function countOf(tokens: number | undefined): bigint {
 }
 
 /**
- * Returns the counts of a stored run. Audio tokens, images and reasoning tokens are not stored. So audio is priced as text, images
- * are free, and reasoning is priced as other output.
+ * Returns the counts of a stored run. Audio tokens, images and reasoning tokens are not stored. So audio and image input are priced as
+ * text, images are free, and reasoning is priced as other output.
  */
 export function storedCounts(run: RunRow): TokenCounts {
   const cacheWrite1hTokens = run.cache_write_1h_tokens ?? 0n;

@@ -38,6 +38,10 @@ const ofReasoning =
 const ofAudio =
   ', for models with a separate audio price. Used to compute the cost and not stored: send it again when you complete a run';
 
+const ofImages =
+  ', for models with a separate price of images that they read. Used to compute the cost and not stored: send it again when you ' +
+  'complete a run';
+
 /** Several advisors in one call are rare. */
 const otherModelsMax = 16;
 const otherModels = Type.Array(
@@ -47,6 +51,7 @@ const otherModels = Type.Array(
     cached_input_tokens: Type.Optional(partOf('input_tokens')),
     cache_write_tokens: Type.Optional(partOf('input_tokens')),
     cache_write_1h_tokens: Type.Optional(partOf('input_tokens')),
+    image_input_tokens: Type.Optional(partOf('input_tokens')),
     output_tokens: Type.Optional(tokens),
     reasoning_tokens: Type.Optional(partOf('output_tokens')),
   }),
@@ -75,6 +80,7 @@ const measured = {
   output_tokens: Type.Optional(tokens),
   reasoning_tokens: Type.Optional(partOf('output_tokens', ofReasoning)),
   audio_input_tokens: Type.Optional(partOf('input_tokens', ofAudio)),
+  image_input_tokens: Type.Optional(partOf('input_tokens', ofImages)),
   audio_output_tokens: Type.Optional(partOf('output_tokens', ofAudio)),
   images: Type.Optional(images),
   other_models: Type.Optional(otherModels),

@@ -2,6 +2,7 @@
 import type { ReservedCounter } from '../../../kernel/admission.ts';
 import type { Fit } from '../../../kernel/fit.ts';
 import type { LimitUse } from '../../../kernel/limit-use.ts';
+import type { Amounts } from '../../../kernel/limits.ts';
 import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import { outputFit } from '../../../kernel/output-fit.ts';
 import { type Hold, holdIdOfCall, type UnwatchedCost } from '../../../ledger/holds/hold.ts';
@@ -36,6 +37,8 @@ export interface StartOptions {
   readonly key?: RequestKey | undefined;
   /** The cost that the call may have beyond its hold if this service stops during the call. */
   readonly goesOn?: UnwatchedCost | undefined;
+  /** Amounts by which the hold of the call is expected to be increased soon. */
+  readonly growth?: Amounts | undefined;
   /** Called before a limit denies the call. Returns a promise if other calls are being settled, after which this one may fit. */
   beforeDenial?(): Promise<void> | undefined;
   /** Called if the call is not admitted although its hold was taken, or may have been because the database became unavailable. */
@@ -90,6 +93,7 @@ export class KeyInUse extends Error {
 interface RunStartContext extends PostingContext {
   readonly key: StartOptions['key'];
   readonly goesOn: StartOptions['goesOn'];
+  readonly growth: StartOptions['growth'];
   readonly beforeDenial: StartOptions['beforeDenial'];
   readonly onUncertain: StartOptions['onUncertain'];
   /** Set by the last step. */
@@ -116,6 +120,7 @@ export async function startRun(
     content,
     key,
     goesOn,
+    growth,
     beforeDenial,
     onUncertain,
   } = options;
@@ -131,6 +136,7 @@ export async function startRun(
   const context: RunStartContext = {
     key,
     goesOn,
+    growth,
     beforeDenial,
     onUncertain,
     started: undefined,
@@ -229,7 +235,7 @@ async function reportUncertain<Result>(
   }
 }
 
-function holdRequestOf({ orgId, key, goesOn }: RunStartContext, posting: Posting) {
+function holdRequestOf({ orgId, key, goesOn, growth }: RunStartContext, posting: Posting) {
   const { scope, amounts, fit, service, holdSeconds, priceVersion, runId, depth } = posting;
   return {
     orgId,
@@ -241,7 +247,7 @@ function holdRequestOf({ orgId, key, goesOn }: RunStartContext, posting: Posting
     ...(fit !== undefined && { fit }),
     ...(service !== undefined && { service }),
     ...(key !== undefined && { key: { ...key, responseOf: () => keyedCallText(runId) } }),
-    call: { holdId: holdIdOfCall(runId), depth, goesOn },
+    call: { holdId: holdIdOfCall(runId), depth, goesOn, growth },
   } satisfies HoldRequest;
 }
 

@@ -88,16 +88,13 @@ const partsOfInput = [
   'cache_write_tokens',
   'cache_write_1h_tokens',
   'audio_input_tokens',
+  'image_input_tokens',
 ] as const;
 
 function addTokenErrors(errors: FieldError[], body: Measured): void {
-  const parts =
-    (body.cached_input_tokens ?? 0) +
-    (body.cache_write_tokens ?? 0) +
-    (body.cache_write_1h_tokens ?? 0) +
-    (body.audio_input_tokens ?? 0);
+  const parts = partsOfInput.reduce((sum, name) => sum + (body[name] ?? 0), 0);
   if (parts > (body.input_tokens ?? 0)) {
-    const message = 'The sum of cached, cache-write and audio tokens must not exceed `input_tokens`.';
+    const message = 'The sum of cached, cache-write, audio and image tokens must not exceed `input_tokens`.';
     add(errors, largestOf(body), 'out_of_range', message);
   }
   if (body.other_models !== undefined) {
@@ -117,6 +114,7 @@ const countsOfModels = [
   'cached_input_tokens',
   'cache_write_tokens',
   'cache_write_1h_tokens',
+  'image_input_tokens',
   'output_tokens',
   'reasoning_tokens',
 ] as const;

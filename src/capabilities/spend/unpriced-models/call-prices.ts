@@ -89,6 +89,7 @@ const free: Rates = {
   cacheWriteNanosPerMillion: null,
   outputNanosPerMillion: null,
   audioInputNanosPerMillion: null,
+  imageInputNanosPerMillion: null,
   audioOutputNanosPerMillion: null,
   imageNanosEach: null,
   requestNanosEach: null,

@@ -18,6 +18,7 @@ export const PutUnpricedPolicy = closed({
   cache_write_usd_per_million: rates.cache_write_usd_per_million,
   output_usd_per_million: rates.output_usd_per_million,
   audio_input_usd_per_million: rates.audio_input_usd_per_million,
+  image_input_usd_per_million: rates.image_input_usd_per_million,
   audio_output_usd_per_million: rates.audio_output_usd_per_million,
   image_usd: rates.image_usd,
   request_usd: rates.request_usd,
