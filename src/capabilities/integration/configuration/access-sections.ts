@@ -5,7 +5,7 @@ import { findOrg } from '../../access/orgs/index.ts';
 import { defaultJustInTime, findConnection, isStoredSecret, type PutSso } from '../../access/sso/index.ts';
 import { type FileFields, type ListSection, pick, type SingleSection } from './section.ts';
 
-const keyDefaults = { attribution: {}, attribution_locked: [], hold: null };
+const keyDefaults = { attribution: {}, attribution_locked: [], hold: null, reserve_for_running: null };
 
 /** The times of a key apply to its creation: a rotation gives its successor others. */
 export const keys: ListSection = {
@@ -19,7 +19,11 @@ export const keys: ListSection = {
   async load({ db, orgId, now, callerId }) {
     return (await selectKeys(db, orgId, now)).map((row) => {
       const view = viewKey(row, now);
-      const fields = pick({ hold: null, ...view }, ['name', 'role', ...Object.keys(keyDefaults)]);
+      const fields = pick({ hold: null, reserve_for_running: null, ...view }, [
+        'name',
+        'role',
+        ...Object.keys(keyDefaults),
+      ]);
       return {
         id: row.id,
         fields: { ...fields, scopes: sorted(view.scopes) },

@@ -23,6 +23,7 @@ function connection(
     priority,
     weight,
     headers: {},
+    deploymentModels: {},
     timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
     ...parseModels(models ?? null),
     apiKey: () => '',

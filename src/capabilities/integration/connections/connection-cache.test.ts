@@ -178,6 +178,8 @@ test('settings of the gateway are cached until they change', async () => {
     maxToolCalls: 10,
     unpricedToolCallNanos: null,
     hold: 'worst_case',
+    reserveForRunning: 5,
+    plainCalls: 'as_sent',
     onLimit: 'refuse',
     onAbort: 'drain',
     customerFromBody: false,

@@ -58,6 +58,7 @@ function loaded(deps: ConnectionCacheDependencies, row: ConnectionRow): LoadedCo
     priority: Number(row.priority),
     weight: Number(row.weight),
     headers: row.headers,
+    deploymentModels: row.deployment_models,
     timeouts: {
       connectMs: timeouts.connect_ms,
       firstByteMs: timeouts.first_byte_ms,

@@ -28,6 +28,8 @@ export interface Connection {
   readonly weight: number;
   /** Headers to add to each request, with lower-case names. They never contain credentials. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Models by the name of their deployment, as its owner states them. */
+  readonly deploymentModels: Readonly<Record<string, string>>;
   readonly timeouts: ConnectionTimeouts;
   /** Returns the provider's key, which must never be logged. Throws `ConnectionKeyUnavailable` if it cannot be read. */
   apiKey(): string;

@@ -148,6 +148,19 @@ describe('creating', () => {
     });
   });
 
+  test('states the models of deployments in Azure, which other providers do not have', async () => {
+    const base_url = 'https://a.openai.azure.com/openai/v1';
+    const deployment_models = { 'team-chat': 'gpt-4o' };
+    const { id } = await created({ kind: 'azure_openai', base_url, deployment_models });
+    expect((await call('GET', `/${id}`)).json.deployment_models).toEqual(deployment_models);
+    const renamed = await call('PATCH', `/${id}`, { priority: 2 });
+    expect(renamed.json).toMatchObject({ priority: 2, deployment_models });
+    const none = await call('PATCH', `/${id}`, { deployment_models: {} });
+    expect(none.json.deployment_models).toEqual({});
+    const wrong = await call('POST', '', draft({ deployment_models }));
+    expect([wrong.status, wrong.json.error.details.fields[0].field]).toEqual([422, 'deployment_models']);
+  });
+
   test('accepts a name once per organization', async () => {
     await created({ name: 'twice' });
     expect((await call('POST', '', draft({ name: 'twice' }))).json.error.code).toBe('conflict');
@@ -324,6 +337,8 @@ describe('the settings of the gateway', () => {
     max_tool_calls: 10,
     unpriced_tool_call_usd: null,
     hold: 'worst_case',
+    reserve_for_running: 5,
+    plain_calls: 'as_sent',
     on_limit: 'refuse',
     on_abort: 'drain',
     customer_from_body: false,

@@ -1,7 +1,7 @@
 /** The settings of the gateway for the calls of an org: defaults, storage, cache. */
 
 import { invalidField } from '../../../contract/api-error.ts';
-import type { HoldMode } from '../../../contract/hold-modes.ts';
+import { type HoldMode, reserveSeconds } from '../../../contract/hold-modes.ts';
 import { formatUsd, parseUsd } from '../../../kernel/money.ts';
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import { changeChannel } from '../../../platform/db/change-channel.ts';
@@ -13,6 +13,7 @@ import type {
   onAbortModes,
   onLimitModes,
   PutGateway,
+  plainCallModes,
   unknownTokenizerModes,
   unseenInputModes,
 } from './gateway-schema.ts';
@@ -33,6 +34,10 @@ export interface GatewaySettings {
   /** The cost of a call of a tool without a price; null: such a request is refused. */
   readonly unpricedToolCallNanos: bigint | null;
   readonly hold: HoldMode;
+  /** Seconds of the streams in progress that a new one leaves free, if their holds follow their time. */
+  readonly reserveForRunning: number;
+  /** Sends calls that are not streamed as they are, or as streams that are put together for the client. */
+  readonly plainCalls: (typeof plainCallModes)[number];
   readonly onLimit: (typeof onLimitModes)[number];
   readonly onAbort: (typeof onAbortModes)[number];
   /** True if the end user in the body (`user`, `safety_identifier`, `metadata.user_id`) names the customer. */
@@ -54,6 +59,8 @@ interface GatewayRow {
   readonly max_tool_calls: bigint;
   readonly unpriced_tool_call_nanos: bigint | null;
   readonly hold: GatewaySettings['hold'];
+  readonly reserve_for_running: number;
+  readonly plain_calls: GatewaySettings['plainCalls'];
   readonly on_limit: GatewaySettings['onLimit'];
   readonly on_abort: GatewaySettings['onAbort'];
   readonly customer_from_body: boolean;
@@ -69,6 +76,8 @@ export const gatewayDefaults: GatewayView = {
   max_tool_calls: 10,
   unpriced_tool_call_usd: null,
   hold: 'worst_case',
+  reserve_for_running: reserveSeconds.default,
+  plain_calls: 'as_sent',
   on_limit: 'refuse',
   on_abort: 'drain',
   customer_from_body: false,
@@ -77,7 +86,7 @@ export const gatewayDefaults: GatewayView = {
 
 const storedSettings = tableOf<GatewayRow>()('gateway_settings', {
   columns: `org_id, default_max_output_tokens, min_output_tokens, unseen_input, unseen_input_tokens, unknown_tokenizer,
-    max_tool_calls, unpriced_tool_call_nanos, hold, on_limit, on_abort, customer_from_body, updated_at`,
+    max_tool_calls, unpriced_tool_call_nanos, hold, reserve_for_running, plain_calls, on_limit, on_abort, customer_from_body, updated_at`,
   key: ['org_id'],
 });
 
@@ -162,6 +171,8 @@ function settingsOf(view: GatewayView): GatewaySettings {
     maxToolCalls: view.max_tool_calls,
     unpricedToolCallNanos: nanosOf(view.unpriced_tool_call_usd),
     hold: view.hold,
+    reserveForRunning: view.reserve_for_running,
+    plainCalls: view.plain_calls,
     onLimit: view.on_limit,
     onAbort: view.on_abort,
     customerFromBody: view.customer_from_body,

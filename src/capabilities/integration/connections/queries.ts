@@ -26,12 +26,14 @@ export interface ConnectionRow {
   readonly weight: bigint;
   readonly timeouts: TimeoutsView;
   readonly headers: Readonly<Record<string, string>>;
+  /** Models by the name of their deployment. */
+  readonly deployment_models: Readonly<Record<string, string>>;
   readonly created_at: Date;
   readonly updated_at: Date;
 }
 
 const columns = `org_id, id, name, kind, base_url, api_key, api_key_last_four, api_key_env, api_key_set_at, previous_api_key,
-  previous_until, models, priority, weight, timeouts, headers, created_at, updated_at`;
+  previous_until, models, priority, weight, timeouts, headers, deployment_models, created_at, updated_at`;
 
 export const {
   insert: insertConnection,
@@ -42,7 +44,7 @@ export const {
 } = tableOf<ConnectionRow>()('connections', {
   columns,
   key: ['org_id', 'id'],
-  json: ['timeouts', 'headers'],
+  json: ['timeouts', 'headers', 'deployment_models'],
 });
 
 /** Returns all connections of an org; their number is bounded. */

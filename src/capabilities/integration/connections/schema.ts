@@ -26,7 +26,7 @@ const baseUrl = Type.String({
   minLength: 1,
   maxLength: 2_000,
   description:
-    'URL of the API, as the SDK of the provider takes it: with `/v1` for the API of OpenAI, without it for that of Anthropic. ' +
+    'URL of the API, as the SDK of the provider takes it: with `/v1` for the API of OpenAI, without a version for those of Anthropic and Google. ' +
     '`https`, without credentials, query and fragment. `http` and private addresses only if the deployment allows them. Required ' +
     'for `openai_compatible` and `azure_openai` (`https://{resource}.openai.azure.com/openai/v1`, or a deployment with its ' +
     '`?api-version=`). To change it, send the key too.',
@@ -77,6 +77,16 @@ const headers = Type.Unsafe<Record<string, string>>({
     'Headers to add to each request, such as `openai-project`. Names are stored in lower case. Credentials and headers of the ' +
     'connection itself are rejected.',
   examples: [{ 'openai-project': 'proj_1' }],
+});
+const deploymentModels = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  maxProperties: modelsMax,
+  propertyNames: { type: 'string', minLength: 1, maxLength: 200 },
+  additionalProperties: { type: 'string', minLength: 1, maxLength: 200 },
+  description:
+    'Models of deployments, whose names have no price. A call is held at the price of this model, or of a more expensive one that has ' +
+    'answered lately; the model that answers is charged. For `azure_openai` only.',
+  examples: [{ 'team-chat': 'gpt-4o' }],
 });
 
 function milliseconds(minimum: number, maximum: number, description: string) {
@@ -147,6 +157,7 @@ const viewed = {
   weight,
   timeouts: TimeoutsView,
   headers: Type.Record(Type.String(), Type.String()),
+  deployment_models: Type.Record(Type.String(), Type.String()),
   created_at: timestamp,
   updated_at: timestamp,
 };
@@ -169,6 +180,7 @@ export const CreateConnection = closed({
   weight: Type.Optional(weight),
   timeouts: Type.Optional(timeouts),
   headers: Type.Optional(headers),
+  deployment_models: Type.Optional(deploymentModels),
 });
 export type CreateConnection = Static<typeof CreateConnection>;
 
@@ -183,6 +195,7 @@ export const PatchConnection = partial({
   weight,
   timeouts,
   headers,
+  deployment_models: deploymentModels,
 });
 export type PatchConnection = Static<typeof PatchConnection>;
 

@@ -9,7 +9,7 @@ import { type BaseUrlRules, checkBaseUrl, maySendVariable } from './base-url.ts'
 import type { KeyVariable } from './connection.ts';
 import { keyContext } from './encrypted-columns.ts';
 import { checkHeaders } from './extra-headers.ts';
-import type { ConnectionKind } from './kinds/index.ts';
+import { type ConnectionKind, kindOf } from './kinds/index.ts';
 import {
   type ConnectionRow,
   connectionsChanged,
@@ -67,6 +67,7 @@ export function viewStored(row: ConnectionRow, now: Date): StoredConnectionView 
     weight: Number(row.weight),
     timeouts: row.timeouts,
     headers: row.headers,
+    deployment_models: row.deployment_models,
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };
@@ -100,6 +101,7 @@ export async function createConnection(
     weight: BigInt(body.weight ?? defaultWeight),
     timeouts: { ...defaultTimeouts, ...body.timeouts },
     headers: checkHeaders(body.headers ?? {}),
+    deployment_models: checkDeployments(body.deployment_models ?? {}, body.kind),
     created_at: now,
     updated_at: now,
   };
@@ -147,6 +149,10 @@ export async function patchConnection(
       weight: body.weight === undefined ? before.weight : BigInt(body.weight),
       timeouts: { ...before.timeouts, ...body.timeouts },
       headers: headers ?? before.headers,
+      deployment_models:
+        body.deployment_models === undefined
+          ? before.deployment_models
+          : checkDeployments(body.deployment_models, kind),
     };
     checkNameIsFree(others, after);
     return after;
@@ -216,6 +222,13 @@ function checkNameIsFree(others: readonly ConnectionRow[], { id, name }: Connect
   if (others.some((other) => other.name === name && other.id !== id)) {
     throw apiError('conflict', `A connection named "${name}" already exists.`);
   }
+}
+
+function checkDeployments(models: Readonly<Record<string, string>>, kind: ConnectionKind) {
+  if (Object.keys(models).length > 0 && !kindOf({ kind }).servesDeployments) {
+    throw invalidField('deployment_models', 'invalid_value', 'Only `azure_openai` has deployments.');
+  }
+  return models;
 }
 
 /** Returns true if this is the key in use. */

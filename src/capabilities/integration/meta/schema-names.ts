@@ -88,6 +88,7 @@ export const schemaNames: SchemaNames = {
     GatewayHold: 'Gateway.hold',
     GatewayOnAbort: 'Gateway.on_abort',
     GatewayOnLimit: 'Gateway.on_limit',
+    GatewayPlainCalls: 'Gateway.plain_calls',
     KeyRole: 'Key.role',
     KeyStatus: 'Key.status',
     LimitKind: 'Limit.kind',

@@ -417,6 +417,7 @@ async function anotherProcess({ db, clock, services }: World) {
         key: counterKey(limit, window, emptyScope),
         settled: 0n,
         held: 0n,
+        growth: 0n,
         attempted: 5n,
         timezone,
         preFlight: true,

@@ -1,7 +1,9 @@
 /** The v1 API of Azure OpenAI, or one deployment. The name of a model may be that of a deployment, and says nothing about it then. */
+
 import { fieldsOf } from '../../../../kernel/providers/fields.ts';
+import { callFormats } from '../../../../kernel/providers/formats.ts';
 import { isLostByProxy, isRejection } from './charged-failures.ts';
-import { openAiPaths } from './openai-kind.ts';
+import { messageBody, openAiPaths } from './openai-kind.ts';
 import type { ProviderKind } from './provider-kind.ts';
 
 /** The prompt was evaluated, and maybe answered, before the filter rejected it. Azure charges for both. */
@@ -24,9 +26,10 @@ export const azureOpenAi: ProviderKind = {
   namesModels: false,
   servesDeployments: true,
   enforcesContext: false,
+  wholeStreams: [callFormats.responses],
   mayChargeFailure: (response, answer) =>
     isRejection(response)
       ? response.status >= 400 && filtered.test(JSON.stringify(fieldsOf(answer).error ?? ''))
       : isLostByProxy(response, answer),
-  test: { model: 'gpt-4o-mini', path: undefined },
+  test: { model: 'gpt-4o-mini', path: undefined, bodyOf: messageBody },
 };

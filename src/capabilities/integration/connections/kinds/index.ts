@@ -1,8 +1,9 @@
 /** The registry of kinds of connections, in the order in which they are shown. */
+import { knownHostOf } from '../../../../kernel/known-hosts.ts';
 import type { CalledAt } from '../../../../kernel/model-hosts.ts';
 import { anthropic } from './anthropic.ts';
 import { azureOpenAi } from './azure-openai.ts';
-import { knownHostOf } from './known-hosts.ts';
+import { gemini } from './gemini.ts';
 import { openai } from './openai.ts';
 import { openAiCompatible } from './openai-compatible.ts';
 import type { ProviderKind, ProviderUrls } from './provider-kind.ts';
@@ -12,6 +13,7 @@ export const connectionKinds = {
   anthropic,
   openai_compatible: openAiCompatible,
   azure_openai: azureOpenAi,
+  gemini,
 } as const satisfies Record<string, ProviderKind>;
 export type ConnectionKind = keyof typeof connectionKinds;
 

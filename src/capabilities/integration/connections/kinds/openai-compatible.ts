@@ -1,6 +1,6 @@
 /** Any provider with the API of OpenAI. */
 import { mayBeLost } from './charged-failures.ts';
-import { bearerToken, openAiPaths } from './openai-kind.ts';
+import { bearerToken, messageBody, openAiPaths } from './openai-kind.ts';
 import type { ProviderKind } from './provider-kind.ts';
 
 export const openAiCompatible: ProviderKind = {
@@ -17,6 +17,7 @@ export const openAiCompatible: ProviderKind = {
   namesModels: false,
   servesDeployments: false,
   enforcesContext: false,
+  wholeStreams: [],
   mayChargeFailure: mayBeLost,
-  test: { model: undefined, path: undefined },
+  test: { model: undefined, path: undefined, bodyOf: messageBody },
 };

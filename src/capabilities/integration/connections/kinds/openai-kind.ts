@@ -8,6 +8,13 @@ export const openAiPaths: ProviderKind['paths'] = new Map(
   [chat, responses, embeddings].map((format) => [format, format.path]),
 );
 
+/** A call that the chats of OpenAI and the messages of Anthropic have in common. */
+export const messageBody: ProviderKind['test']['bodyOf'] = (model, content, maxOutputTokens) => ({
+  model,
+  max_tokens: maxOutputTokens,
+  messages: [{ role: 'user', content }],
+});
+
 export const bearerToken: ProviderKind['authenticate'] = ({ headers }, apiKey) => {
   headers.authorization = `Bearer ${apiKey}`;
 };

@@ -1,5 +1,6 @@
+import { callFormats } from '../../../../kernel/providers/formats.ts';
 import { isLostByProxy } from './charged-failures.ts';
-import { bearerToken, openAiPaths } from './openai-kind.ts';
+import { bearerToken, messageBody, openAiPaths } from './openai-kind.ts';
 import type { ProviderKind } from './provider-kind.ts';
 
 export const openai: ProviderKind = {
@@ -16,6 +17,7 @@ export const openai: ProviderKind = {
   namesModels: true,
   servesDeployments: false,
   enforcesContext: true,
+  wholeStreams: [callFormats.chat, callFormats.responses],
   mayChargeFailure: isLostByProxy,
-  test: { model: 'gpt-4o-mini', path: undefined },
+  test: { model: 'gpt-4o-mini', path: undefined, bodyOf: messageBody },
 };

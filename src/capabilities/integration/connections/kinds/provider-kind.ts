@@ -11,11 +11,11 @@ export interface ProviderKind {
   readonly commandName: string;
   /** Returns the URL of connections that name none. Undefined if each has to name one. */
   readonly defaultUrl: ((deployment: ProviderUrls) => string) | undefined;
-  /** The provider of a URL whose host is not known (`known-hosts.ts`); null: any. */
+  /** The provider of a URL whose host is not known (`kernel/known-hosts.ts`); null: any. */
   readonly provider: string | null;
   /** The parameters that a base URL has, if it has any. */
   readonly urlParameters: readonly string[];
-  /** The formats that it speaks, with the path of each below the base URL. */
+  /** The formats that it speaks, with the path of each below the base URL. `{version}` in it is that of the client. */
   readonly paths: ReadonlyMap<CallFormat, string>;
   /** Adds the credentials, once the request is complete otherwise. */
   authenticate(request: UnsignedRequest, apiKey: string): void;
@@ -31,6 +31,8 @@ export interface ProviderKind {
   readonly servesDeployments: boolean;
   /** True if the provider accepts no input beyond the context of the model in the catalog. */
   readonly enforcesContext: boolean;
+  /** The formats whose streams contain everything that its plain responses have, in the documented places. */
+  readonly wholeStreams: readonly CallFormat[];
   /** Returns true if the provider may have generated an answer, and charge for it, although it answered with an error. */
   mayChargeFailure(response: FailedResponse, answer: unknown): boolean;
   readonly test: TestCall;
@@ -40,6 +42,7 @@ export interface ProviderKind {
 export interface ProviderUrls {
   readonly gatewayOpenaiUrl: string;
   readonly gatewayAnthropicUrl: string;
+  readonly gatewayGeminiUrl: string;
 }
 
 /** A request without its credentials. A signature covers all of it. */
@@ -63,4 +66,5 @@ export interface TestCall {
   readonly model: string | undefined;
   /** Our path of a call; undefined: the path that contains the name of the connection, so that no other connection can answer. */
   readonly path: string | undefined;
+  bodyOf(model: string, text: string, maxOutputTokens: number): object;
 }
