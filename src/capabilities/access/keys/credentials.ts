@@ -138,6 +138,7 @@ function toCredential(row: CredentialRow, region: string | undefined): Credentia
     org: row.org_id === null ? null : credentialOrg(row.org_id, row, region),
     attribution: attributionOf(row.attribution, row.attribution_locked),
     hold: row.hold,
+    reserveForRunning: row.reserve_for_running,
   };
 }
 

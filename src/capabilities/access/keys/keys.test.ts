@@ -160,9 +160,16 @@ test('how much calls of a key hold is set, kept by a rotation, and cleared', asy
   const { json: minted } = await keys('POST', '', org.ownerKey, { ...draft, hold: 'expected' });
   expect(minted.hold).toBe('expected');
   expect((await keys('PATCH', `/${minted.id}`, org.ownerKey, { hold: 'paced' })).json.hold).toBe('paced');
+  expect((await keys('PATCH', `/${minted.id}`, org.ownerKey, { reserve_for_running: 601 })).status).toBe(422);
+  expect((await keys('PATCH', `/${minted.id}`, org.ownerKey, { reserve_for_running: 0 })).json).toMatchObject(
+    {
+      hold: 'paced',
+      reserve_for_running: 0,
+    },
+  );
   expect((await keys('PATCH', `/${minted.id}`, org.ownerKey, { name: 'agent' })).json.hold).toBe('paced');
   const { json: rotated } = await keys('POST', `/${minted.id}/rotate`, org.ownerKey);
-  expect(rotated.hold).toBe('paced');
+  expect([rotated.hold, rotated.reserve_for_running]).toEqual(['paced', 0]);
   expect((await keys('PATCH', `/${rotated.id}`, org.ownerKey, { hold: null })).json).not.toHaveProperty(
     'hold',
   );

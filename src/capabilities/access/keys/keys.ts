@@ -35,6 +35,8 @@ export interface KeyDraft {
   readonly attribution?: Attribution;
   /** Default: the setting of the org. */
   readonly hold?: HoldMode | null;
+  /** Default: the setting of the org. */
+  readonly reserveForRunning?: number | null;
   /** The key or member that creates the key; undefined if a command or a start of the service does. */
   readonly createdBy?: string;
 }
@@ -72,6 +74,7 @@ export function viewKey(key: KeyRow, now: Date): KeyView {
     attribution: key.attribution,
     attribution_locked: [...key.attribution_locked],
     ...(key.hold !== null && { hold: key.hold }),
+    ...(key.reserve_for_running !== null && { reserve_for_running: key.reserve_for_running }),
   };
 }
 
@@ -107,6 +110,7 @@ export async function mintKey(
     attribution: values,
     attribution_locked: locked,
     hold: draft.hold ?? null,
+    reserve_for_running: draft.reserveForRunning ?? null,
     created_by: draft.createdBy ?? null,
   };
   await insertKey(tx, key);
@@ -146,6 +150,7 @@ export async function rotateKey(
     rotatedFrom: before.id,
     attribution: attributionIn(before),
     hold: before.hold,
+    reserveForRunning: before.reserve_for_running,
     createdBy: caller.keyId,
   });
   const overlapMs = (request.overlap_seconds ?? 0) * 1_000;
@@ -194,6 +199,8 @@ export async function patchKey(
     attribution: values,
     attribution_locked: locked,
     hold: patch.hold === undefined ? before.hold : patch.hold,
+    reserve_for_running:
+      patch.reserve_for_running === undefined ? before.reserve_for_running : patch.reserve_for_running,
   };
   await updateKey(tx, after);
   await keyChanged.notify(tx, before.digest);

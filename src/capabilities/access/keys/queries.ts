@@ -40,12 +40,14 @@ export interface KeyRow {
   readonly attribution_locked: readonly AttributionField[];
   /** Null: the setting of the org. */
   readonly hold: HoldMode | null;
+  /** Null: the setting of the org. */
+  readonly reserve_for_running: number | null;
   /** The key or member that created the key. Null if a command created it, or for keys from before this was recorded. */
   readonly created_by: string | null;
 }
 
 const stored = `org_id, id, digest, hint, name, role, scopes, not_before, expires_at, revoked_at, ends_at, rotated_from, created_at,
-  last_used_at, attribution, attribution_locked, hold, created_by`;
+  last_used_at, attribution, attribution_locked, hold, reserve_for_running, created_by`;
 const keys = tableOf<KeyRow>()('keys', { columns: stored, key: ['id'], json: ['attribution'] });
 
 /** Returns the columns of a `KeyRow`, with the scopes in force. */
@@ -57,7 +59,7 @@ const columnsOf = (table: string) =>
 const columns = columnsOf('keys');
 
 export async function insertKey(tx: Queryable, key: KeyRow): Promise<void> {
-  await tx.query(`INSERT INTO keys (${stored}, scopes_generation) VALUES (${keys.placeholders}, $19)`, [
+  await tx.query(`INSERT INTO keys (${stored}, scopes_generation) VALUES (${keys.placeholders}, $20)`, [
     ...keys.valuesOf(key),
     currentScopeGeneration,
   ]);
@@ -181,8 +183,17 @@ export async function updateEnd(tx: Queryable, key: KeyRow): Promise<void> {
 
 export async function updateKey(tx: Queryable, key: KeyRow): Promise<void> {
   await tx.query(
-    'UPDATE keys SET name = $3, attribution = $4, attribution_locked = $5, hold = $6 WHERE org_id IS NOT DISTINCT FROM $1 AND id = $2',
-    [key.org_id, key.id, key.name, JSON.stringify(key.attribution), key.attribution_locked, key.hold],
+    `UPDATE keys SET name = $3, attribution = $4, attribution_locked = $5, hold = $6, reserve_for_running = $7
+      WHERE org_id IS NOT DISTINCT FROM $1 AND id = $2`,
+    [
+      key.org_id,
+      key.id,
+      key.name,
+      JSON.stringify(key.attribution),
+      key.attribution_locked,
+      key.hold,
+      key.reserve_for_running,
+    ],
   );
 }
 

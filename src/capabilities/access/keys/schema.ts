@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { attributionFields } from '../../../contract/attribution.ts';
-import { type HoldMode, holdModes } from '../../../contract/hold-modes.ts';
+import { type HoldMode, holdModes, reserveSeconds } from '../../../contract/hold-modes.ts';
 import { attributionLabels, forEachName } from '../../../contract/run-dimensions.ts';
 import { type KeyScope, orgRoles, scopes } from '../../../contract/scopes.ts';
 import { label, tags } from '../../../ledger/scope.ts';
@@ -64,6 +64,17 @@ const lockedFields = Type.Array(choice(attributionFields), {
 
 const holdMeaning = 'Overrides the gateway setting.';
 const hold = choice(holdModes, holdMeaning);
+const reserveForRunning = Type.Integer({
+  minimum: 0,
+  maximum: reserveSeconds.max,
+  description: holdMeaning,
+});
+const statedReserve = Type.Unsafe<number | null>({
+  type: ['integer', 'null'],
+  minimum: 0,
+  maximum: reserveSeconds.max,
+  description: `${holdMeaning} Null: that applies.`,
+});
 const statedHold = Type.Unsafe<HoldMode | null>({
   type: ['string', 'null'],
   enum: [...holdModes, null],
@@ -110,6 +121,7 @@ export const KeyView = closed({
     description: 'The fields of `attribution` that are fixed.',
   }),
   hold: Type.Optional(hold),
+  reserve_for_running: Type.Optional(reserveForRunning),
 });
 export type KeyView = Static<typeof KeyView>;
 
@@ -128,6 +140,7 @@ export const MintKey = closed({
   ...validity,
   ...attributionInput,
   hold: Type.Optional(statedHold),
+  reserve_for_running: Type.Optional(statedReserve),
 });
 export const MintOperatorKey = closed({ name, ...validity });
 
@@ -137,6 +150,7 @@ export const PatchKey = partial({
   attribution: statedAttribution,
   attribution_locked: lockedFields,
   hold: statedHold,
+  reserve_for_running: statedReserve,
 });
 export type PatchKey = Static<typeof PatchKey>;
 
