@@ -5,7 +5,7 @@ import { flag, integer, type Setting, url } from './setting.ts';
 export const gatewaySettings = {
   gateway: flag(
     'SVC_GATEWAY',
-    'Serve the gateway: the paths below `/openai`, `/anthropic` and `/compat`, which forward calls to providers and meter them.',
+    'Serve the gateway: the paths below `/openai`, `/anthropic`, `/gemini` and `/compat`, which forward calls to providers and meter them.',
     'true',
   ),
   gatewayBodyLimitBytes: integer(
@@ -56,6 +56,11 @@ export const gatewaySettings = {
     'SVC_GATEWAY_ANTHROPIC_BASE_URL',
     'https://api.anthropic.com',
     'URL of new connections to Anthropic that name none.',
+  ),
+  gatewayGeminiUrl: url(
+    'SVC_GATEWAY_GEMINI_BASE_URL',
+    'https://generativelanguage.googleapis.com',
+    'URL of new connections to the Gemini API that name none.',
   ),
   gatewayApiKeys: {
     name: 'SVC_GATEWAY_API_KEY_ENVS',

@@ -9,6 +9,7 @@ import {
   type StartedRun,
   startRun,
 } from '../capabilities/spend/runs/index.ts';
+import type { PacedHolds } from '../growing-holds/paced-holds.ts';
 import { parseUsd } from '../kernel/money.ts';
 import { worstCaseOutputCost } from '../kernel/prices.ts';
 import { attributed } from '../ledger/attribution.ts';
@@ -18,7 +19,7 @@ import type { Caller } from '../platform/http/routes/access.ts';
 import type { CallAttribution } from './attribution-headers.ts';
 import { promptText } from './body/prompt-text.ts';
 import { attemptsMax } from './forward/attempts.ts';
-import type { PacedHolds } from './pace/paced-holds.ts';
+import { growthOf } from './hold-growth.ts';
 import { attemptCost, type CallPlan } from './plan-call.ts';
 import type { AbandonedHolds } from './settle/abandoned-holds.ts';
 import type { Settlements } from './settle/settlements.ts';
@@ -88,6 +89,7 @@ export async function admitCall(deps: AdmitDependencies, request: CallToAdmit): 
       calledAt: plan.pricedAt,
       pricedName: plan.learnedModel,
       goesOn: unwatchedCost(deps, plan),
+      growth: growthOf(plan, heldOutputTokens),
       content: await contentOf(deps.runs, caller.tenantId, plan),
       key,
       // Posting these frees the amounts that ended calls did not use.

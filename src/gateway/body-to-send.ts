@@ -1,31 +1,29 @@
 /** The body for a provider: the client's body with the output maximum, the model, and the options that make the provider report usage. */
 import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
-import { type BodyChanges, editBody } from './body/edit-body.ts';
+import { type BodyChanges, editBody, editEach } from './body/edit-body.ts';
 import type { ParsedCall } from './parse-call.ts';
-import type { CallPlan } from './plan-call.ts';
+import { type CallPlan, isStreamed } from './plan-call.ts';
 
 /** OpenAI models that only accept the newer name of the output maximum. */
 const requiresCompletionMaximum = /(?<![a-z0-9])(o\d|gpt-?([5-9]|[12]\d)|codex)/i;
 
 /** Returns the body to send. It sets the output maximum and the request for usage, and the model if another one was chosen. */
-export function bodyOf(
-  { call, model, tools }: CallPlan,
-  connection: Connection,
-  maxOutputTokens: number,
-): Buffer {
+export function bodyOf(plan: CallPlan, connection: Connection, maxOutputTokens: number): Buffer {
+  const { call, model, tools } = plan;
   const changes: Record<string, string | number | boolean> = {};
   const renames: Record<string, string> = {};
   const each = Math.floor(maxOutputTokens / call.choices);
   const { output } = call.format.request;
   if (output !== undefined) {
     const { maxName, compatibleMaxName } = output;
-    for (const name of call.maxFields) {
-      if ((call.body[name] as number) > each) {
-        changes[name] = each;
+    for (const { path, tokens } of call.maxFields) {
+      if (tokens > each) {
+        changes[path] = each;
       }
     }
-    if (!output.maxNames.some((name) => call.maxFields.includes(name))) {
-      changes[kindOf(connection).isAnyProvider ? compatibleMaxName : maxName] = each;
+    const documented = output.maxNames.map((name) => `${call.maxPath}${name}`);
+    if (!call.maxFields.some(({ path }) => documented.includes(path))) {
+      changes[`${call.maxPath}${kindOf(connection).isAnyProvider ? compatibleMaxName : maxName}`] = each;
     }
     if (isMaximumUnknown(call, model, connection)) {
       if (compatibleMaxName in call.body) {
@@ -36,17 +34,26 @@ export function bodyOf(
       }
     }
   }
-  if (addsUsageChunk(call)) {
+  if (plan.isAssembled) {
+    changes.stream = true;
+  }
+  if (addsUsageChunk(plan)) {
     changes['stream_options.include_usage'] = true;
   }
   const { callsMaxName } = call.format.tools;
   if (callsMaxName !== undefined && tools.bodyMax !== undefined) {
     changes[callsMaxName] = tools.bodyMax;
   }
-  if (model !== call.body.model) {
-    changes.model = model;
+  const { isModelInPath } = call.format.request;
+  if (isModelInPath ? call.body.model != null && model !== call.model : model !== call.body.model) {
+    changes.model = isModelInPath ? `models/${model}` : model;
   }
-  return editBody(call.bytes, changes as BodyChanges, renames);
+  // Each request of a batch names the model again.
+  const bytes =
+    isModelInPath && model !== call.model
+      ? editEach(call.bytes, 'requests', 'model', `models/${model}`)
+      : call.bytes;
+  return editBody(bytes, changes as BodyChanges, renames);
 }
 
 /** Returns true if the provider may not know the newer name of the output maximum. Many providers reject a body with both names. */
@@ -55,6 +62,7 @@ function isMaximumUnknown({ hasNewerMaximum }: ParsedCall, model: string, connec
 }
 
 /** Returns true if the gateway requests the chunk with the usage, because the client did not. */
-export function addsUsageChunk({ format, isStream, includesUsage }: ParsedCall): boolean {
-  return format.request.requestsUsage && isStream && !includesUsage;
+export function addsUsageChunk(plan: Pick<CallPlan, 'call' | 'isAssembled'>): boolean {
+  const { format, includesUsage } = plan.call;
+  return format.request.requestsUsage && isStreamed(plan) && !includesUsage;
 }

@@ -1,6 +1,8 @@
 /** The attempts of a call: the latest connection, the usage of attempts without a response, and whether the hold covers another attempt. */
 import { performance } from 'node:perf_hooks';
 import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
+import type { PacedHold } from '../growing-holds/paced-hold.ts';
+import type { PacedHolds } from '../growing-holds/paced-holds.ts';
 import { formatUsd } from '../kernel/money.ts';
 import type { DiscardedUsage } from '../kernel/providers/call-end.ts';
 import { type CallUsage, noUsage } from '../kernel/providers/call-usage.ts';
@@ -11,8 +13,6 @@ import type { AdmittedRequest } from './admitted-request.ts';
 import { toolChargesOf } from './call-tools.ts';
 import type { AttemptObserver, FailedAttempt } from './forward/attempts.ts';
 import { type IncreaseCallHold, outputCap } from './hold-coverage.ts';
-import type { PacedHold } from './pace/paced-hold.ts';
-import type { PacedHolds } from './pace/paced-holds.ts';
 import { attemptCost, inputBoundOf } from './plan-call.ts';
 
 export interface AttemptHolds {
@@ -138,10 +138,12 @@ export class CallAttempts implements AttemptObserver {
       this.#paced === undefined || plan.paced === undefined
         ? outputCap(plan, admitted)
         : this.#pacedHolds.firstTokens(plan.paced);
-    const isCovered = await this.#increaseHold(caller.tenantId, admitted.decisionId, {
-      cost_usd: formatUsd(attemptCost(plan, outputTokens)),
-      tokens: plan.inputTokens + outputTokens,
-    });
+    const isCovered = await this.#increaseHold(
+      caller.tenantId,
+      admitted.decisionId,
+      { cost_usd: formatUsd(attemptCost(plan, outputTokens)), tokens: plan.inputTokens + outputTokens },
+      { attemptMaxNanos: attemptCost(plan, outputCap(plan, admitted)) },
+    );
     if (isCovered) {
       this.#boundNanos = boundNanos;
       this.#paced?.addAttempt(outputTokens);

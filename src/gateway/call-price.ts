@@ -1,6 +1,7 @@
 /**
  * Finds the price to hold for a call. Its connections may be at hosts with different prices, and any of them may serve it. A
- * deployment has the most expensive price of the models that it has served, and of its name, unless the org has a price for its name.
+ * deployment has the most expensive price of the models that it has served, of its stated model, and of its name, unless the org has a
+ * price for its name.
  */
 import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
 import { isOrgPrice, type PriceInForce } from '../capabilities/spend/models/index.ts';
@@ -16,7 +17,7 @@ export interface CallPrice {
   readonly price: PriceInForce;
   /** The place with this price. */
   readonly calledAt: CalledAt;
-  /** The model with this price, if it was learned from responses of a deployment. */
+  /** The model with this price, if it is that of a deployment: stated, or learned from responses. */
   readonly learnedModel: string | undefined;
   /** True if the org has a price of its own for exactly the called name. */
   readonly hasOwnPrice: boolean;
@@ -113,7 +114,7 @@ function callPriceOf(
   );
 }
 
-/** Returns the most expensive price of the models that the deployment has served, and of its name if that has one. */
+/** Returns the most expensive price of the models of the deployment, stated or served, and of its name if that has one. */
 async function deploymentPrice(
   { prices, deployments }: CallPriceDependencies,
   connection: Connection,
@@ -124,7 +125,11 @@ async function deploymentPrice(
   const calledAt = placeOf(connection, priced.listedProvider);
   const candidates = [connection];
   const served: CallPrice[] = [];
-  for (const learnedModel of await deployments.models({ orgId, connectionId: connection.id, name: model })) {
+  const stated = Object.entries(connection.deploymentModels).flatMap(([name, statedModel]) =>
+    isSameDeployment(name, model) ? [statedModel] : [],
+  );
+  const learned = await deployments.models({ orgId, connectionId: connection.id, name: model });
+  for (const learnedModel of new Set([...stated, ...learned])) {
     const price = await prices.findForCall(orgId, learnedModel, nowMs, calledAt);
     if (price !== undefined) {
       served.push({ price, calledAt, learnedModel, hasOwnPrice: false, candidates });
@@ -135,6 +140,11 @@ async function deploymentPrice(
   const named = { calledAt, learnedModel: undefined, hasOwnPrice: false, candidates };
   const found = isNamed ? [{ ...named, price: priceOfName }, ...served] : served;
   return found.length === 0 ? undefined : mostExpensive(found, priced);
+}
+
+/** The names of Azure's resources have no case, so another spelling may reach the same deployment. */
+function isSameDeployment(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
 }
 
 /** Returns true if the org has a price of its own for exactly this name. */

@@ -5,7 +5,12 @@ import { isOrgPrice } from '../capabilities/spend/models/index.ts';
 import { statedCost } from '../capabilities/spend/runs/index.ts';
 import { formatUsd } from '../kernel/money.ts';
 import { isOffPeak, offPeakTier } from '../kernel/off-peak-hours.ts';
-import { type CallOutcome, type SettledUsage, settledUsage } from '../kernel/providers/call-end.ts';
+import {
+  type CallBounds,
+  type CallOutcome,
+  type SettledUsage,
+  settledUsage,
+} from '../kernel/providers/call-end.ts';
 import { type CallUsage, otherModel } from '../kernel/providers/call-usage.ts';
 import type { Tariff } from '../kernel/rate-modifiers.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
@@ -23,10 +28,8 @@ export interface CallCharges {
 }
 
 /** The output that the hold of a call covers at its end, if its hold has followed the call. */
-export interface CoveredOutput {
+export interface CoveredOutput extends Pick<CallBounds, 'generatedOutputTokens' | 'unsentOutputTokens'> {
   readonly heldTokens?: number | undefined;
-  /** The most that the provider can have generated in the time of the call. */
-  readonly generatedTokens?: number | undefined;
 }
 
 /** Returns the charges for an outcome. */
@@ -34,7 +37,7 @@ export function chargesOf(
   { plan, admitted }: AdmittedRequest,
   outcome: CallOutcome,
   earlier: CallAttempts,
-  { heldTokens, generatedTokens }: CoveredOutput,
+  { heldTokens, ...generated }: CoveredOutput,
 ): CallCharges {
   const maxOutputTokens = outputCap(plan, admitted);
   let { toolNanos } = earlier;
@@ -44,7 +47,7 @@ export function chargesOf(
     serverTools: plan.service.searches,
     maxOutputTokens,
     heldOutputTokens: heldTokens ?? maxOutputTokens,
-    generatedOutputTokens: generatedTokens,
+    ...generated,
     unseenOutputTokens: plan.predictedTokens,
     chargedTools: (usage: CallUsage) => {
       const charges = toolChargesOf(plan.price, plan.tools, outcome, usage);

@@ -1,4 +1,6 @@
 /** The streamed response of a call. It is relayed to the client, read for its usage, and settled at its end. */
+
+import type { PacedHold } from '../growing-holds/paced-hold.ts';
 import type { CallOutcome } from '../kernel/providers/call-end.ts';
 import type { StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
@@ -9,7 +11,7 @@ import type { ReceivedResponse } from './forward/attempts.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { coversOutput } from './hold-coverage.ts';
 import { scoreBoundOf } from './output-score.ts';
-import type { PacedHold } from './pace/paced-hold.ts';
+import { createJsonArray } from './stream/json-array.ts';
 import { createRelayFilter } from './stream/relay-filter.ts';
 import { relayStream, type StreamEnd } from './stream/relay-stream.ts';
 import { endingOf, streamOutcome } from './stream/stream-outcome.ts';
@@ -43,7 +45,9 @@ export function streamCall(
   const usage = format.readStream(bound, plan.call.choices);
   const { timeouts } = connection;
   const grown = coverageOf({ orgId: caller.tenantId, plan, admitted }, usage);
-  const { choices, includesUsage } = plan.call;
+  const { choices } = plan.call;
+  // A plain response has the usage.
+  const includesUsage = plan.call.includesUsage || plan.isAssembled;
   const mayTruncate = grown !== undefined || call.paced !== undefined;
   const open = format.openStream({ choices, includesUsage, mayTruncate });
   const coverage = call.paced?.coverageOf(usage, () => open.isOutputEnded) ?? grown;
@@ -55,18 +59,26 @@ export function streamCall(
     const isSeen = !usage.isUnread && !usage.isReasoningHidden;
     return streamOutcome(end, usage, isSeen && !isBehind && plan.showsOutput);
   };
-  const dropUsageChunk = addsUsageChunk(plan.call);
+  const dropUsageChunk = addsUsageChunk(plan) && !plan.isAssembled;
+  const filter = redaction.filter(createRelayFilter({ usage, open, format, bound, dropUsageChunk }));
+  const array = operation.isArray === true ? createJsonArray() : undefined;
+  let ended: StreamEnd | undefined;
   const relay = relayStream({
     source: response.body,
-    filter: redaction.filter(createRelayFilter({ usage, open, format, bound, dropUsageChunk })),
+    filter: array === undefined ? filter : array.filter(filter),
     totalMs: timeouts.totalMs,
     drainMs,
     mayDrain: () => plan.settings.onAbort === 'drain' && drains.tryTake(call),
+    ...(call.paced !== undefined && { catchUpMsMax: call.paced.catchUpMs }),
     // The hold need not grow once the output has ended, because only the usage follows.
     ...(coverage !== undefined && { cover: () => (open.isOutputEnded ? undefined : coverage.cover()) }),
-    endingOf: (end, isBehind) =>
-      redaction.text(endingOf(end, open, () => call.chargesOf(outcomeOf(end, isBehind)).settled.usage)),
+    endingOf(end, isBehind) {
+      const posted = () => call.chargesOf(outcomeOf(end, isBehind)).settled.usage;
+      const ending = redaction.text(endingOf(end, open, posted));
+      return array === undefined ? ending : array.ending(ending);
+    },
     onEnd: async (end, isBehind) => {
+      ended = end;
       metrics.streamClosed();
       drains.release(call);
       // Waits for a turn while other streams are open, because many streams may end together and delay the tokens of others.
@@ -79,10 +91,13 @@ export function streamCall(
   });
   const reply: StreamedReply = {
     status: response.status,
-    headers: callHeaders(given, response, attempts),
+    headers: {
+      ...callHeaders(given, response, attempts),
+      ...(array !== undefined && { 'content-type': 'application/json; charset=UTF-8' }),
+    },
     body: relay.body,
     silentMsMax: timeouts.idleMs + silenceMarginMs,
   };
   // `heldTokens` is undefined if the hold does not grow.
-  return { reply, relay, usage, heldTokens: coverage?.heldTokens };
+  return { reply, relay, usage, heldTokens: coverage?.heldTokens, ended: () => ended };
 }

@@ -102,6 +102,28 @@ test('hold: expected holds the usual output, increases while it streams, and end
   expect(run?.output_tokens).toBeGreaterThanOrEqual(gateway.provider.bill[0]?.outputTokens as number);
 });
 
+test('hold: paced falls back to a cheaper model whose hold fits and follows its own call', async () => {
+  const before = gateway.settings;
+  gateway.settings = { ...before, hold: 'paced' };
+  // Less than the first hold of the requested model, and more than that of the cheaper one with what running calls need next.
+  await gateway.capAbove(0.025);
+  const allowed = (await gateway.spentNanos()) + 25_000_000n;
+  const response = await fetch(`${gateway.url}/openai/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${gateway.key}`,
+      'content-type': 'application/json',
+      'x-svc-on-limit': 'fallback',
+    },
+    body: JSON.stringify({ model: 'gpt-test', stream: true, max_tokens: 100_000, messages }),
+  });
+  expect([response.status, response.headers.get('x-svc-model')]).toEqual([200, 'gpt-cheap']);
+  expect(await response.text()).toContain('[DONE]');
+  expect(await lastRun()).toMatchObject({ model: 'gpt-cheap', output_tokens: 5, marks: [] });
+  expect(await gateway.spentNanos()).toBeLessThanOrEqual(allowed);
+  gateway.settings = before;
+});
+
 test('x-svc-max-cost-usd falls back to a cheaper model, and is a denial if none is cheap enough', async () => {
   await gateway.cap('100');
   const call = (model: string, maxCost: string, onLimit: string) =>

@@ -1,5 +1,8 @@
 /** Chooses the model of a call and admits the call: with the requested model, the best one, or the next cheaper one that fits. */
 import { ApiError } from '../contract/api-error.ts';
+import type { OutputHistory } from '../growing-holds/output-history.ts';
+import type { PacedHolds } from '../growing-holds/paced-holds.ts';
+import { documentedPace } from '../kernel/documented-pace.ts';
 import { inFlightTokens } from '../kernel/providers/call-end.ts';
 import { estimatedInputTokens } from '../kernel/providers/estimate-input.ts';
 import type { RequestKey } from '../ledger/holds/hold-keys.ts';
@@ -9,21 +12,24 @@ import type { CallAttribution } from './attribution-headers.ts';
 import { inputPartsOf } from './body/input-parts.ts';
 import { GatewayError } from './errors/gateway-error.ts';
 import { growsWithOutput } from './hold-coverage.ts';
-import type { PacedHolds } from './pace/paced-holds.ts';
 import { endUserOf } from './parse-call.ts';
 import {
   attemptCost,
   type CallPlan,
   type CallPlanDependencies,
+  isStreamed,
   maxCostExceeded,
   type PlanRequest,
   planCall,
+  settingsOf,
 } from './plan-call.ts';
 import { explained, isDeniedByAmount, unseenInputCode } from './unseen-input.ts';
-import type { OutputHistory } from './usage/output-history.ts';
 
 /** Model name with which the org's routing policy chooses the model. */
 export const autoModel = 'purser/auto';
+
+/** The pace of most providers, for models whose connections are not known yet. */
+const usualPace = documentedPace('openai', '');
 
 export interface RoutedCall {
   readonly caller: Caller;
@@ -101,7 +107,7 @@ async function admitPlan(
 function fitsWhole(request: ChooseRequest, plan: CallPlan): boolean {
   return (
     plan.settings.hold === 'paced' &&
-    !plan.call.isStream &&
+    !isStreamed(plan) &&
     plan.maxOutputTokens > 0 &&
     plan.onLimit === 'refuse' &&
     request.onLimit === undefined
@@ -177,10 +183,11 @@ async function admitCheaper(
 }
 
 async function rank(
-  { rankModels, ratios }: ChooseDependencies,
+  { rankModels, ratios, settings, pacedHolds }: ChooseDependencies,
   { caller, now, call, attribution, orgId }: ChooseRequest,
   model: string,
 ): Promise<readonly string[]> {
+  const { hold } = settingsOf(caller, await settings.find(orgId));
   const input = inputPartsOf(call, model);
   const inputTokens = estimatedInputTokens(input, {
     ratio: ratios.of({ orgId, keyId: caller.keyId, model }, input),
@@ -189,7 +196,10 @@ async function rank(
     isContextEnforced: false,
     hasTools: call.hasTools,
   });
-  const maxOutputTokens = (call.maxOutputTokens ?? 1) * call.choices;
+  const most = (call.maxOutputTokens ?? 1) * call.choices;
+  const paced = { pace: usualPace, maxOutputTokens: most, answers: call.choices };
+  // The choice must not deny a call because of output that is not held at first. The admission checks the hold of each model.
+  const maxOutputTokens = hold === 'paced' && call.isStream ? pacedHolds.firstTokens(paced) : most;
   return rankModels({ caller, now, inputTokens, maxOutputTokens, attribution });
 }
 

@@ -38,13 +38,15 @@ test('each client has one snippet with the key, and the shell reads the variable
     'OpenAI SDK, Python',
     'Anthropic SDK, TypeScript',
     'Anthropic SDK, Python',
+    'Google Gen AI SDK, TypeScript',
+    'Google Gen AI SDK, Python',
     'Claude Code',
     'Codex',
     'Cursor',
   ]);
   for (const { text } of snippets) {
     expect(text).toContain('svc_live_0');
-    expect(text).toMatch(/https:\/\/purser\.example\.com\/(openai\/v1|anthropic)/);
+    expect(text).toMatch(/https:\/\/purser\.example\.com\/(openai\/v1|anthropic|gemini)/);
   }
   const { stdout } = await run('sh', ['-c', `${snippets[0]?.text}; env`], { cwd });
   expect(stdout).toContain('OPENAI_BASE_URL=https://purser.example.com/openai/v1\n');

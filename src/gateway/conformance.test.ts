@@ -5,7 +5,14 @@
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
-import { formatSamples, streamedBody } from '../../test/support/format-samples.ts';
+import {
+  codeIn,
+  type FormatSample,
+  formatSamples,
+  maximumOf,
+  mergedMembers,
+  streamedBody,
+} from '../../test/support/format-samples.ts';
 import {
   connectionTo,
   expectBilled,
@@ -129,17 +136,22 @@ function isOutputEnded({ response }: CallFormat, text: string): boolean {
 }
 
 /** The parts of our paths between their prefix and the path of the format. A prefix with another layout fails the test of the prefixes. */
-const layouts = ['', '/v1', '/deployments/{model}'].flatMap((layout) => [
+const layouts = ['', '/v1', '/v1beta', '/deployments/{model}'].flatMap((layout) => [
   layout,
   `/{connection}${layout}`,
   `/{connection}/openai${layout}`,
 ]);
 
 /** Returns all of our paths below which a connection of this kind is called in this format. */
-function pathsTo(kind: keyof typeof connectionKinds, format: CallFormat, model: string): string[] {
+function pathsTo(
+  kind: keyof typeof connectionKinds,
+  format: CallFormat,
+  { model, path }: FormatSample,
+): string[] {
+  const [method = ''] = format.request.isModelInPath ? (/:\w+$/.exec(path) ?? []) : [];
   const connection = connectionTo('http://127.0.0.1', kind);
   return servedPaths
-    .flatMap(({ prefix }) => layouts.map((layout) => `${prefix}${layout}${format.path}`))
+    .flatMap(({ prefix }) => layouts.map((layout) => `${prefix}${layout}${format.path}${method}`))
     .map((path) => path.replace('{connection}', connection.name).replace('{model}', model))
     .filter((path) => {
       const operation = operationOf('POST', path);
@@ -152,8 +164,10 @@ function pathsTo(kind: keyof typeof connectionKinds, format: CallFormat, model: 
 const cases = kindNames.flatMap((kind) =>
   [...kindOf({ kind }).paths].map(([format, path]) => {
     const sample = formatSamples[format.name as FormatName];
-    const ourPaths = pathsTo(kind, format, String(sample.body.model));
-    return { kind, format, path, sample, name: format.name, ourPaths };
+    const ourPaths = pathsTo(kind, format, sample);
+    // The version before it is that of our path.
+    const providerPath = sample.providerPaths?.plain.replace('/v1beta', '') ?? path;
+    return { kind, format, path: providerPath, sample, name: format.name, ourPaths };
   }),
 );
 
@@ -194,7 +208,7 @@ test.each(servedPaths)('calls below $prefix count in request rates of the class 
 
 describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) => {
   const { body, tool } = sample;
-  const model = String(body.model);
+  const { model, streamPath = sample.path } = sample;
   const { output, requestsUsage } = format.request;
   const { keyHeaders, namesModels }: ProviderKind = kindOf({ kind });
   const errors = Object.keys(providerErrors) as ProviderError[];
@@ -203,11 +217,17 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
     gateway.connections = [connectionTo(gateway.provider.url, kind)];
   });
 
-  const call = (more: object = {}) => post(sample.path, { ...body, ...more });
-  const streamed = (more: object = {}) => call({ ...streamedBody(sample, requestsUsage), ...more });
+  const call = (more: Fields = {}) => post(sample.path, mergedMembers(body, more));
+  const streamed = (more: Fields = {}, path = streamPath) =>
+    post(path, mergedMembers(streamedBody(sample, requestsUsage), more));
+  /** A streamed call of the model that shows its output. */
+  const shown = (more: Fields) =>
+    format.request.isModelInPath
+      ? streamed(more, streamPath.replace(model, shownModel))
+      : streamed({ ...more, model: shownModel });
   /** Calls in each of the ways in which the format answers. */
   const either = output === undefined ? [call] : [call, streamed];
-  const maximum = (tokens: number) => (output === undefined ? {} : { [output.compatibleMaxName]: tokens });
+  const maximum = (tokens: number) => maximumOf(format, tokens);
 
   test.each(ourPaths)('a plain call to %s has the path and the credentials of the kind', async (ourPath) => {
     const text = JSON.stringify({ ...maximum(20), ...body }, undefined, 1).replace('ö', '\\u00f6');
@@ -252,7 +272,7 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
     const response = await call();
     const text = await response.text();
     expect([response.status, text.includes('nary')]).toEqual([502, false]);
-    expect(JSON.parse(text).error).toMatchObject({ code: 'provider_key_rejected' });
+    expect(codeIn(JSON.parse(text).error)).toBe('provider_key_rejected');
     expect(await lastRuns()).toMatchObject([{ status: 'failed', cost_usd: '0', marks: [] }]);
   });
 
@@ -262,10 +282,8 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
       const response = await send();
       const { error } = (await response.json()) as { error: object };
       expect([response.status, response.headers.get('x-should-retry')]).toEqual([402, 'false']);
-      expect(error).toMatchObject({
-        code: 'spend_cap_exceeded',
-        message: expect.stringMatching(/resets at \d{4}-/),
-      });
+      expect(codeIn(error)).toBe('spend_cap_exceeded');
+      expect(error).toMatchObject({ message: expect.stringMatching(/resets at \d{4}-/) });
     }
     expect(gateway.provider.requests).toEqual([]);
   });
@@ -274,7 +292,8 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
     gateway.provider.fault = () => ({ cutAfter: 40 });
     const response = await call();
     expect(response.status).toBe(502);
-    expect(await response.json()).toMatchObject({ error: { code: 'response_interrupted' } });
+    const { error } = (await response.json()) as { error: object };
+    expect(codeIn(error)).toBe('response_interrupted');
     await expectUpperBound('failed');
   });
 
@@ -297,7 +316,7 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
   );
 
   test('a stream has the bytes of the provider, without the usage that only the gateway requested', async () => {
-    const received = (await bytesOf(await call({ stream: true }))).toString();
+    const received = (await bytesOf(await streamed({ stream_options: undefined }))).toString();
     const sent = (gateway.provider.sent[0] as Buffer).toString();
     const events = sent.split('\n\n').filter((event) => !event.includes('"choices":[]'));
     expect(received).toBe(events.join('\n\n'));
@@ -309,7 +328,7 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
     gateway.provider.outputOf = () => 2;
     await bytesOf(await streamed());
     const { chunks } = billed();
-    expect(chunks.length).toBeGreaterThan(4);
+    expect(chunks.length).toBeGreaterThan(3);
     for (let count = 1; count < chunks.length; count += 1) {
       gateway.world.clock.advanceSeconds(1);
       forget();
@@ -351,7 +370,7 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
     async ({ more, reportedModel }) => {
       gateway.provider.hiddenTokens = 3_000;
       gateway.provider.reportedModel = reportedModel;
-      const asked = { ...more, ...maximum(5_000) };
+      const asked = mergedMembers(more ?? {}, maximum(5_000));
       for (const send of either) {
         gateway.world.clock.advanceSeconds(1);
         forget();
@@ -380,7 +399,7 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
     // Sent as it is generated, because all that a provider has sent is charged.
     gateway.provider.beforeChunk = () => setTimeout(1);
     await gateway.capAbove(0.01);
-    const received = await (await streamed({ model: shownModel, ...maximum(20_000) })).text();
+    const received = await (await shown(maximum(20_000))).text();
     const sent = sentIn(billed()).split('\n\n');
     const passed = received.split('\n\n').findIndex((event, index) => event !== sent[index]);
     expect(passed).toBeGreaterThan(10);

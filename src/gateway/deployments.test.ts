@@ -111,9 +111,40 @@ describe('a deployment whose name has no price', () => {
     expect([status, code, message]).toEqual([
       400,
       'model_without_price',
-      expect.stringContaining('the model of a deployment is learned from its first response'),
+      expect.stringMatching(
+        new RegExp(`purser connect azure --name \\S+ --deployment ${deployment}=gpt-4o$`),
+      ),
     ]);
     expect(gateway.provider.requests).toHaveLength(before);
+  });
+
+  test('is held at the price of its stated model, then at that of a more expensive one that answers', async () => {
+    const stated = { deploymentModels: { [deployment]: 'served-middle' } };
+    gateway.connections = [connectionTo(gateway.provider.url, 'azure_openai', stated)];
+    const first = await call('served-small');
+    isHeldAt(first.heldUsd, 20);
+    expect(first.run).toMatchObject({
+      cost_usd: billed(1n, 10n),
+      marks: [],
+      priced_as: 'azure/served-small',
+    });
+    await learned('served-small');
+    isHeldAt((await call('served-large')).heldUsd, 20);
+    await learned('served-large');
+    isHeldAt((await call('served-large')).heldUsd, 100);
+  });
+
+  test('is held at the price of its stated model in any case of its name', async () => {
+    const stated = { deploymentModels: { [deployment.toUpperCase()]: 'served-middle' } };
+    gateway.connections = [connectionTo(gateway.provider.url, 'azure_openai', stated)];
+    isHeldAt((await call('served-small')).heldUsd, 20);
+  });
+
+  test('is refused if its stated model has no price, or is that of another deployment', async () => {
+    for (const deploymentModels of [{ [deployment]: 'never-priced' }, { other: 'served-small' }]) {
+      gateway.connections = [connectionTo(gateway.provider.url, 'azure_openai', { deploymentModels })];
+      expect((await send()).status).toBe(400);
+    }
   });
 
   test('is held at the default rates once, then at the price of the model that answers', async () => {

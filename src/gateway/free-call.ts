@@ -43,10 +43,11 @@ async function forward(
   }
   const body = request.method === 'POST' ? await request.readBody(bodyBytesMax, tenantId) : undefined;
   memory.holdBytes(body?.length ?? 0);
+  const inPath = operation.kind === 'free' ? operation.deployment : undefined;
   const model =
-    operation.kind === 'free' && body !== undefined
+    operation.kind === 'free' && body !== undefined && inPath === undefined
       ? (await context.work.run(tenantId, parseObject(body, memory))).model
-      : undefined;
+      : inPath;
   if (operation.kind === 'free' && typeof model !== 'string') {
     throw new GatewayError(400, 'invalid_value', '`model` must be a string.', { field: 'model' });
   }
@@ -139,7 +140,16 @@ function send(
   return attemptCall(
     { client, connections, countAttempt: metrics.attempt },
     candidates,
-    { method, pathFor: (connection) => providerPath(connection, operation), headers, bodyFor: () => body },
+    {
+      method,
+      pathFor: (connection) => providerPath(connection, operation, modelOf(operation)),
+      headers,
+      bodyFor: () => body,
+    },
     new Cancellation(),
   );
+}
+
+function modelOf(operation: FreeOperation): string | undefined {
+  return operation.kind === 'free' ? operation.deployment : undefined;
 }

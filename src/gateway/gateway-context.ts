@@ -1,7 +1,12 @@
 /** State and services that all calls of the gateway share. */
+
 import type { Connections } from '../capabilities/integration/connections/index.ts';
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
+import type { OutputHistory } from '../growing-holds/output-history.ts';
+import type { PaceHistory } from '../growing-holds/pace-history.ts';
+import type { PacedHolds } from '../growing-holds/paced-holds.ts';
 import type { SlicedWork } from '../platform/sliced-work.ts';
+import type { PartialStreams } from './assemble/partial-streams.ts';
 import type { TokenRatios } from './body/token-ratios.ts';
 import type { CallStatus } from './call-status.ts';
 import type { ProviderClient } from './forward/provider-client.ts';
@@ -10,13 +15,10 @@ import type { HoldCoverage, IncreaseCallHold } from './hold-coverage.ts';
 import type { HoldingCall } from './holding-calls.ts';
 import type { Deployments } from './learned/deployments.ts';
 import type { PaceEvents } from './pace/pace-events.ts';
-import type { PaceHistory } from './pace/pace-history.ts';
-import type { PacedHolds } from './pace/paced-holds.ts';
 import type { Settlements } from './settle/settlements.ts';
 import type { StoredResponses } from './stored-responses.ts';
 import type { Turns } from './turns.ts';
 import type { DurationHistory } from './usage/duration-history.ts';
-import type { OutputHistory } from './usage/output-history.ts';
 
 export interface GatewayContext {
   readonly client: ProviderClient;
@@ -41,6 +43,7 @@ export interface GatewayContext {
   readonly pacedHolds: PacedHolds;
   readonly paceEvents: PaceEvents;
   readonly paces: PaceHistory;
+  readonly partialStreams: PartialStreams;
   readonly storedResponses: StoredResponses;
 }
 

@@ -6,6 +6,9 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Registry } from 'prom-client';
 import { ApiError } from '../contract/api-error.ts';
+import { createOutputHistory } from '../growing-holds/output-history.ts';
+import { createPaceHistory } from '../growing-holds/pace-history.ts';
+import { PacedHolds } from '../growing-holds/paced-holds.ts';
 import { workMemoryOf } from '../platform/http/message/body-memory.ts';
 import { createLogError, type Reply, type StreamedReply } from '../platform/http/message/reply.ts';
 import type { IdentifyRawDependencies } from '../platform/http/pipeline/identify-raw-caller.ts';
@@ -17,6 +20,7 @@ import type { LookupOptions } from '../platform/outbound/checked-lookup.ts';
 import { SlicedWork } from '../platform/sliced-work.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
+import { createPartialStreams } from './assemble/partial-streams.ts';
 import { callHeadersOf } from './attribution-headers.ts';
 import { CallMemory } from './body/call-memory.ts';
 import { createTokenRatios } from './body/token-ratios.ts';
@@ -37,8 +41,6 @@ import { type CountsStore, createLearnedCounts } from './learned/learned-counts.
 import { forwardCall } from './metered-call.ts';
 import { listModels } from './models-list.ts';
 import type { PaceEvents } from './pace/pace-events.ts';
-import { createPaceHistory } from './pace/pace-history.ts';
-import { PacedHolds } from './pace/paced-holds.ts';
 import { dropContent, readCall, requireUtf8 } from './parse-call.ts';
 import { formatOf, operationOf, servedPaths } from './paths/index.ts';
 import type { GatewayOperation, MeteredOperation } from './paths/operation.ts';
@@ -47,12 +49,11 @@ import { createSettlements } from './settle/settlements.ts';
 import { createStoredResponses } from './stored-responses.ts';
 import { Turns } from './turns.ts';
 import { createDurationHistory } from './usage/duration-history.ts';
-import { createOutputHistory } from './usage/output-history.ts';
 
 export interface GatewayDependencies
   extends Omit<
       ChooseDependencies,
-      'ratios' | 'outputs' | 'paces' | 'pacedHolds' | 'settlements' | 'abandoned'
+      'ratios' | 'outputs' | 'paces' | 'partialStreams' | 'pacedHolds' | 'settlements' | 'abandoned'
     >,
     IdentifyRawDependencies {
   readonly increaseHold: IncreaseCallHold;
@@ -117,10 +118,12 @@ export function createGateway(deps: GatewayDependencies): Gateway {
   const storedResponses = createStoredResponses(deps.runs.db, settlements);
   const metrics = createGatewayMetrics();
   const outputs = createOutputHistory(learned);
-  const paces = createPaceHistory(learned);
+  const paces = createPaceHistory(learned, () => deps.clock.now().getTime());
+  const partialStreams = createPartialStreams();
   const pacedHolds = new PacedHolds({
     leadMs: deps.holdLeadMs,
     goOnMs: deps.goOnMs,
+    isFailOpen: deps.failOpen !== undefined,
     nowMs: () => performance.now(),
   });
   const context: GatewayContext = {
@@ -141,12 +144,13 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     pacedHolds,
     paceEvents: deps.paceEvents,
     paces,
+    partialStreams,
     storedResponses,
     turns: new Turns(callsPerTurn),
     work: new SlicedWork(),
   };
   const abandoned = createAbandonedHolds(deps.runs, deps.clock);
-  const choosing = { ...deps, ratios, outputs, paces, pacedHolds, settlements, abandoned };
+  const choosing = { ...deps, ratios, outputs, paces, partialStreams, pacedHolds, settlements, abandoned };
   const admittingOnce = { ledger: deps.runs.ledger, settlements, failOpen: deps.failOpen };
 
   async function cut(): Promise<void> {
@@ -228,7 +232,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
         await turn;
       }
       requireUtf8(request.headers['content-type']);
-      const reading = context.work.run(orgId, readCall(format, body, memory, operation.deployment));
+      const reading = context.work.run(orgId, readCall(format, body, memory, operation));
       const call = reading instanceof Promise ? await reading : reading;
       subject = { model: call.model, ...headers.attribution };
       // Checked in every format, because providers may know this member in all of them.

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import type { StreamCoverage } from '../growing-holds/stream-coverage.ts';
 import type { StreamUsage } from '../kernel/providers/stream-usage.ts';
 import type { AdmittedCall } from './admit-call.ts';
 import { createHoldCoverage } from './hold-coverage.ts';
 import type { CallPlan } from './plan-call.ts';
-import type { StreamCoverage } from './stream-coverage.ts';
 
 const plan = {
   maxOutputTokens: 8_192,

@@ -28,13 +28,14 @@ const now = new Date('2026-11-19T12:00:00Z');
 const nanos = 1_000_000_000n;
 
 /** A denial of a budget of $10 for a call that needs $2. */
-function denialOf(spentUsd: string, heldUsd: string) {
+function denialOf(spentUsd: string, heldUsd: string, reservedUsd?: string) {
   const details = {
     budget_id: 'bud_1',
     scope_kind: 'org',
     limit_usd: '10',
     spent_usd: spentUsd,
     held_usd: heldUsd,
+    ...(reservedUsd !== undefined && { reserved_usd: reservedUsd }),
     attempted_usd: '2',
     period_start: '2026-11-01T00:00:00Z',
     period_end: '2026-12-01T00:00:00Z',
@@ -58,6 +59,22 @@ test('says to try again once the calls that end first have made enough room', ()
     { seconds: 10, at: '2026-11-19T12:00:10.000Z' },
   ]);
   expect(explained(denialOf('9', '5'), ...calls)).toMatchObject([/Try again in 3 s/, { seconds: 3 }]);
+});
+
+test('what is kept for calls in progress becomes free with them, also if they are those of another process', () => {
+  const calls = [
+    { heldNanos: nanos, restMs: 2_500 },
+    { heldNanos: 2n * nanos, restMs: 9_100 },
+  ];
+  // $8.50 are used and $0.50 kept, so the first call that ends makes room for $2.
+  expect(explained(denialOf('8.5', '3', '0.5'), ...calls)).toEqual([
+    '2 calls in progress hold $3 of this limit. Try again in 3 s.',
+    { seconds: 3, at: '2026-11-19T12:00:03.000Z' },
+  ]);
+  expect(explained(denialOf('8.5', '3', '0.5'))).toEqual([
+    'Try again in 10 s.',
+    { seconds: 10, at: '2026-11-19T12:00:10.000Z' },
+  ]);
 });
 
 test('names no time if the call does not fit after the calls in progress either', () => {

@@ -15,10 +15,13 @@ interface DeniedAmounts {
   readonly limit_usd?: string;
   readonly spent_usd: string;
   readonly held_usd: string;
+  readonly reserved_usd?: string;
   readonly attempted_usd: string;
 }
 
 const retrySecondsMax = 3_600;
+/** Time to wait for calls of other processes, whose durations are not known here. */
+const elsewhereSeconds = 10;
 
 /**
  * Adds the calls that hold a part of the limit to its denial. If the call fits once they have ended, the denial also says when enough
@@ -37,20 +40,26 @@ export function withHoldingCalls(
     return error;
   }
   const calls = callsIn(error.counterKey);
+  const details = error.details as DeniedAmounts;
+  const retryIn = (seconds: number) => ({
+    seconds,
+    at: new Date(now.getTime() + seconds * 1_000).toISOString(),
+  });
   if (calls.length === 0) {
-    return error;
+    return details.reserved_usd === undefined
+      ? error
+      : new ExplainedDenial(error, `Try again in ${elsewhereSeconds} s.`, retryIn(elsewhereSeconds));
   }
   const held = calls.reduce((sum, { heldNanos }) => sum + heldNanos, 0n);
   const holding =
     calls.length === 1
       ? `1 call in progress holds $${formatUsd(held)} of this limit`
       : `${calls.length} calls in progress hold $${formatUsd(held)} of this limit`;
-  const seconds = secondsUntilRoom(error.details as DeniedAmounts, calls);
+  const seconds = secondsUntilRoom(details, calls);
   if (seconds === undefined) {
     return new ExplainedDenial(error, `${holding}.`);
   }
-  const retry = { seconds, at: new Date(now.getTime() + seconds * 1_000).toISOString() };
-  return new ExplainedDenial(error, `${holding}. Try again in ${seconds} s.`, retry);
+  return new ExplainedDenial(error, `${holding}. Try again in ${seconds} s.`, retryIn(seconds));
 }
 
 /** Returns undefined if the call does not fit even after all holds have ended without a cost. */
@@ -60,13 +69,16 @@ function secondsUntilRoom(details: DeniedAmounts, calls: readonly HoldingCall[])
   if (needed - nanosOf(details.held_usd) > capacity) {
     return undefined;
   }
-  let missing = needed - capacity;
+  // What is kept free for calls in progress is free once they have ended.
+  const reserved = nanosOf(details.reserved_usd ?? '0');
+  const reservedForEach = reserved / BigInt(calls.length);
+  let missing = needed + reserved - capacity;
   let restMs = 0;
   for (const call of [...calls].sort((a, b) => a.restMs - b.restMs)) {
     if (missing <= 0n) {
       break;
     }
-    missing -= call.heldNanos;
+    missing -= call.heldNanos + reservedForEach;
     restMs = call.restMs;
   }
   return Math.min(retrySecondsMax, Math.max(1, Math.ceil(restMs / 1_000)));

@@ -7,6 +7,7 @@ import {
 } from '../platform/http/pipeline/identify-raw-caller.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
+import { keyIn } from './paths/index.ts';
 
 const access: RawAccess = {
   access: { kind: 'org', scope: 'gateway:call', role: 'member' },
@@ -16,5 +17,5 @@ const access: RawAccess = {
 };
 
 export function identifyCaller(deps: IdentifyRawDependencies, request: RawRequest): Promise<Caller> {
-  return identifyRawCaller(deps, request, access);
+  return identifyRawCaller(deps, request, access, keyIn(request.url));
 }

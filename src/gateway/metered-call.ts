@@ -3,34 +3,45 @@ import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import { kindOf } from '../capabilities/integration/connections/index.ts';
 import { isResponseId } from '../capabilities/spend/runs/index.ts';
+import type { PacedHold } from '../growing-holds/paced-hold.ts';
 import { formatUsd } from '../kernel/money.ts';
 import { tokensWithin } from '../kernel/pace.ts';
 import { worstCaseOutputCost } from '../kernel/prices.ts';
 import type { CallOutcome } from '../kernel/providers/call-end.ts';
 import { parsed, receivedOf } from '../kernel/providers/received-text.ts';
+import type { AssemblyFormat } from '../kernel/providers/stream-assembly.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
+import { assembleStream, type ReadAssembly } from './assemble/assemble-stream.ts';
 import { bodyOf } from './body-to-send.ts';
 import { CallAttempts } from './call-attempts.ts';
 import { callHeaders } from './call-headers.ts';
 import { type CallCharges, chargesOf, settlementOf } from './call-settlement.ts';
 import { type CallState, type CallStatus, statusOf } from './call-status.ts';
 import { type CallStream, type RelayedCall, streamCall } from './call-stream.ts';
-import { holdDenied, keyRejected, stoppingError, unreachableError } from './errors/call-errors.ts';
-import { GatewayError } from './errors/gateway-error.ts';
+import {
+  holdDenied,
+  keyRejected,
+  responseInterrupted,
+  responseNotAssembled,
+  stoppingError,
+  unreachableError,
+} from './errors/call-errors.ts';
 import { attemptCall, type ReceivedResponse } from './forward/attempts.ts';
 import { Cancellation } from './forward/cancellation.ts';
 import type { ProviderResponse } from './forward/provider-client.ts';
 import { readAll } from './forward/read-all.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
 import { outputCap } from './hold-coverage.ts';
+import { growthOf } from './hold-growth.ts';
 import type { HoldingCall } from './holding-calls.ts';
 import { learnDeployment } from './learn-deployment.ts';
-import type { PacedHold } from './pace/paced-hold.ts';
 import { dropBytes } from './parse-call.ts';
 import { providerPath } from './paths/operation.ts';
 import { tierOf } from './plan-call.ts';
 import type { SettledCall } from './settle/settlements.ts';
+import type { StreamEnd } from './stream/relay-stream.ts';
+import { outputOfUnusedInput } from './unused-input.ts';
 import { bytesOf } from './usage/output-bound.ts';
 
 export async function forwardCall(
@@ -53,8 +64,8 @@ class CallInProgress implements OngoingCall, RelayedCall {
   readonly #given: AdmittedRequest;
   readonly #attempts: CallAttempts;
   readonly paced: PacedHold | undefined;
-  /** The most that can have been generated, fixed at the end of the call. */
-  #generatedTokens: number | undefined;
+  /** Bounds of what can have been generated, fixed at the end of the call. */
+  #outputBounds: PacedHold['outputBounds'] | undefined;
   readonly #left = new Cancellation();
   /** Cancels the request to the provider. */
   readonly #cut = new Cancellation();
@@ -144,10 +155,16 @@ class CallInProgress implements OngoingCall, RelayedCall {
       output: plan.paced,
       heldTokens: admitted.maxOutputTokens,
       increase: (tokens) =>
-        increaseHold(caller.tenantId, admitted.decisionId, {
-          cost_usd: formatUsd(worstCaseOutputCost(plan.service.rates, BigInt(tokens))),
-          tokens,
-        }),
+        increaseHold(
+          caller.tenantId,
+          admitted.decisionId,
+          { cost_usd: formatUsd(worstCaseOutputCost(plan.service.rates, BigInt(tokens))), tokens },
+          { growth: growthOf(plan, (this.#heldTokens ?? 0) + tokens) },
+        ),
+      unusedInput: (usage) => {
+        const counted = usage.usage()?.inputTokens ?? 0;
+        return counted === 0 ? undefined : outputOfUnusedInput(plan, counted);
+      },
       onDenied: () => this.#endDenied(),
     });
   }
@@ -185,7 +202,7 @@ class CallInProgress implements OngoingCall, RelayedCall {
       plan.candidates,
       {
         method: request.method,
-        pathFor: (connection) => providerPath(connection, operation),
+        pathFor: (connection) => providerPath(connection, operation, plan.model),
         headers: request.headers,
         bodyFor: (connection) => bodyOf(plan, connection, outputCap(plan, admitted)),
         observer: this.#attempts,
@@ -207,7 +224,49 @@ class CallInProgress implements OngoingCall, RelayedCall {
       return this.#plain(result);
     }
     this.#stream = streamCall(this.#context, this.#given, result, this);
-    return this.#stream.reply;
+    return plan.isAssembled ? this.#assembled(result, this.#stream) : this.#stream.reply;
+  }
+
+  /** Puts the stream of a plain call together. It is settled and may be cut like any stream. */
+  async #assembled(
+    { response, attempts, connection }: ReceivedResponse,
+    { relay, ended }: CallStream,
+  ): Promise<Reply> {
+    const { plan, operation } = this.#given;
+    const { partialStreams, responseBytesMax } = this.#context;
+    const leave = () => relay.leave();
+    this.#left.onCancel(leave);
+    let assembled: ReadAssembly;
+    try {
+      assembled = await assembleStream(
+        relay.body,
+        operation.format.response.assembly as AssemblyFormat,
+        responseBytesMax,
+      );
+    } catch {
+      // The client has left. The rest of the stream may be read for its usage.
+      await this.settled();
+      throw responseInterrupted();
+    } finally {
+      this.#left.off(leave);
+    }
+    if (assembled.kind === 'unknown') {
+      partialStreams.add(connection.id, plan.model);
+      throw responseNotAssembled(assembled.part);
+    }
+    if (assembled.kind === 'unended' || assembled.kind === 'overlong' || isOwnError(assembled, ended())) {
+      throw this.#isStopping ? stoppingError() : responseInterrupted();
+    }
+    const { costUsd } = await (this.#settled as Promise<SettledCall>);
+    return {
+      status: assembled.kind === 'error' ? assembled.status : response.status,
+      headers: {
+        ...callHeaders(this.#given, response, attempts),
+        'content-type': 'application/json',
+        ...(costUsd !== undefined && { 'x-svc-cost-usd': costUsd }),
+      },
+      body: JSON.stringify(assembled.body),
+    };
   }
 
   /** True if the client has left, and the gateway has not ended the call. */
@@ -222,10 +281,10 @@ class CallInProgress implements OngoingCall, RelayedCall {
   }
 
   chargesOf(outcome: CallOutcome): CallCharges {
-    this.#generatedTokens ??= this.paced?.generatedTokens;
+    this.#outputBounds ??= this.paced?.outputBounds;
     return chargesOf(this.#given, outcome, this.#attempts, {
       heldTokens: this.#heldTokens,
-      generatedTokens: this.#generatedTokens,
+      ...this.#outputBounds,
     });
   }
 
@@ -318,11 +377,7 @@ class CallInProgress implements OngoingCall, RelayedCall {
       servedModel: received.servedModel,
     });
     if (!isWhole) {
-      throw this.#isStopping
-        ? stoppingError()
-        : this.#isDenied
-          ? holdDenied()
-          : new GatewayError(502, 'response_interrupted', 'The response of the provider broke off.');
+      throw this.#isStopping ? stoppingError() : this.#isDenied ? holdDenied() : responseInterrupted();
     }
     if (status === 401) {
       // Replaced, because the provider's message contains a part of the key.
@@ -345,6 +400,11 @@ const nothingReceived = {
   outputBound: Number.POSITIVE_INFINITY,
   isAccepted: false,
 };
+
+/** Returns true if the gateway has ended the stream with an error, because it broke off or the process stops. */
+function isOwnError({ kind }: ReadAssembly, end: StreamEnd | undefined): boolean {
+  return kind === 'error' && (end === 'broken' || end === 'cut');
+}
 
 function isEventStream({ headers }: ProviderResponse): boolean {
   return /^text\/event-stream\b/i.test(String(headers['content-type'] ?? ''));

@@ -1,4 +1,5 @@
 /** Calls while the database is unavailable, in each fail mode that an operator can choose. */
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import type { World } from '../../test/harness.ts';
 import { eventually } from '../../test/support/eventually.ts';
@@ -8,8 +9,8 @@ import { DatabaseUnavailable } from '../platform/db/database.ts';
 let gateway: ConnectedWorld;
 afterEach(() => gateway?.close());
 
-async function begin(mode: 'open' | 'closed'): Promise<void> {
-  gateway = await createConnectedWorld({ SVC_EDGE_FAIL_MODE: mode });
+async function begin(mode: 'open' | 'closed', env: Record<string, string> = {}): Promise<void> {
+  gateway = await createConnectedWorld({ SVC_EDGE_FAIL_MODE: mode, ...env });
   const { provider, connect } = gateway;
   await connect({ name: 'openai', kind: 'openai', base_url: `${provider.url}/v1` });
   await connect({ name: 'anthropic', kind: 'anthropic', base_url: provider.url });
@@ -104,6 +105,30 @@ test.each(['the same process', 'the next process'])(
     expect(json.balanced).toBe(true);
   },
 );
+
+test.each([
+  ['open', 'continues', 40, '"end_turn"', []],
+  // The lead grows while a busy machine is late, so the stream lasts longer than any lead.
+  ['closed', 'is ended', 20_000, '"max_tokens"', ['truncated', 'usage_estimated']],
+] as const)('%s: a stream whose hold follows its time %s', async (mode, _, output, end, marks) => {
+  await begin(mode, { SVC_GATEWAY_HOLD_LEAD_MS: '200' });
+  const { world, org, provider } = gateway;
+  const settings = { key: org.ownerKey, body: { hold: 'paced' } };
+  expect((await world.request('PUT', `/v1/orgs/${org.id}/gateway`, settings)).status).toBe(200);
+  await (await send('messages')).text();
+  provider.outputOf = () => output;
+  provider.beforeChunk = () => setTimeout(50);
+  const response = await send('messages', { stream: true, max_tokens: 100_000 });
+  const restore = takeAway(world);
+  expect(await response.text()).toContain(end);
+  restore();
+  await world.runJob('retry-gateway-settlements');
+  expect(await holds()).toEqual([]);
+  const [run] = await runs();
+  // A busy machine may end the stream later than its hold covers: such a cost is marked.
+  expect(run.marks.filter((mark: string) => mark !== 'over_hold').sort()).toEqual(marks);
+  expect(run.output_tokens).toBeGreaterThanOrEqual(mode === 'open' ? 40 : 1);
+});
 
 const codeOf = async (response: Response) => [response.status, (await response.json()).error.code];
 

@@ -119,16 +119,30 @@ test('a stream that hides its output holds what can have been generated, and is 
   expect(await lastRun()).toMatchObject({ output_tokens: 300, status: 'succeeded', marks: [] });
 });
 
-test('the hold follows a long call, and a stream whose hold cannot grow ends as at its maximum', async () => {
+test('the hold follows a long call, and a stream whose hold cannot grow ends with an error within its reasoning', async () => {
   hiddenTokens = 100_000;
   await gateway.capAbove(0.07);
   const capNanos = (await gateway.spentNanos()) + 70_000_000n;
   const text = await (await call()).text();
-  expect(text).toMatch(/content_block_stop.*"stop_reason":"max_tokens".*message_stop/s);
+  expect(text).toMatch(/content_block_start.*event: error\n.*"billing_error".*"hold_denied"/s);
+  expect(text).not.toMatch(/content_block_stop|stop_reason":"max_tokens|message_stop/);
   const run = await lastRun();
   expect([...(run?.marks ?? [])].sort()).toEqual(['truncated', 'usage_estimated']);
   expect(run?.output_tokens).toBeGreaterThan(2_000);
   expect(run?.output_tokens).toBeGreaterThanOrEqual(bill[0]?.output() ?? Number.POSITIVE_INFINITY);
+  expect(await gateway.spentNanos()).toBeLessThanOrEqual(capNanos);
+});
+
+test('input of which the provider counts less than was held covers output instead', async () => {
+  const messages = [{ role: 'user', content: 'Say hello to the world. '.repeat(4_000) }];
+  const first = await call({ messages });
+  const heldUsd = Number(first.headers.get('x-svc-held-usd'));
+  await first.text();
+  [perSecond, hiddenTokens] = [400, 3_000];
+  await gateway.capAbove(heldUsd + 0.005);
+  const capNanos = (await gateway.spentNanos()) + BigInt(Math.round((heldUsd + 0.005) * 1e9));
+  expect(await (await call({ messages })).text()).toContain('end_turn');
+  expect(await lastRun()).toMatchObject({ output_tokens: 3_000, marks: [] });
   expect(await gateway.spentNanos()).toBeLessThanOrEqual(capNanos);
 });
 
@@ -181,8 +195,38 @@ test('a key has a hold of its own, from the next call on', async () => {
   expect(await held()).toBeLessThan(0.1);
 });
 
+test('when a budget becomes tight, calls in progress finish and new ones are denied, unless their key reserves nothing', async () => {
+  [perSecond, hiddenTokens] = [200, 400];
+  await gateway.capAbove(0.18);
+  // Holds about five cents, and is expected to need two and a half more.
+  const first = await call();
+  gateway.settings = { ...gateway.settings, reserveForRunning: 60 };
+  const second = await call();
+  const denied = await call();
+  expect([first.status, second.status, denied.status]).toEqual([200, 200, 402]);
+  expect(Number(denied.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect((await denied.json()).error.message).toMatch(
+    /is kept for requests in progress, and this request needs/,
+  );
+  const path = `/v1/orgs/${gateway.org.id}/keys`;
+  const { json } = await gateway.world.request('GET', path, { key: gateway.org.ownerKey });
+  const key = json.data.find(({ scopes }: { scopes: string[] }) => scopes.join() === 'gateway:call');
+  const reserve = (seconds: number | null) =>
+    gateway.world.request('PATCH', `${path}/${key.id}`, {
+      key: gateway.org.ownerKey,
+      body: { reserve_for_running: seconds },
+    });
+  await reserve(0);
+  const third = await call();
+  await reserve(null);
+  for (const response of [first, second, third]) {
+    expect(await response.text()).toContain('end_turn');
+  }
+});
+
 test('twenty calls of 128,000 tokens fit into a budget that the worst case of one exceeds, and never exceed it', async () => {
   hiddenTokens = 100;
+  gateway.settings = { ...gateway.settings, reserveForRunning: 0 };
   await gateway.capAbove(1.2);
   const capNanos = (await gateway.spentNanos()) + 1_200_000_000n;
   const responses = await Promise.all(Array.from({ length: 20 }, () => call()));

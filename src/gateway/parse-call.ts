@@ -1,7 +1,13 @@
 /** Parses the body of a metered call: the fields that bound or select its cost. */
 import { isUtf8 } from 'node:buffer';
 import type { CallFormat, RequestFormat } from '../kernel/providers/call-format.ts';
-import { choiceFields, maxNamesOf, thinkingTokensOf } from '../kernel/providers/call-request.ts';
+import {
+  choiceFields,
+  maxNamesOf,
+  type OutputSettings,
+  outputSettingsOf,
+  thinkingTokensOf,
+} from '../kernel/providers/call-request.ts';
 import { type Fields, fieldsOf } from '../kernel/providers/fields.ts';
 import { inlineTools } from '../kernel/providers/inline-tools.ts';
 import { requestsReasoning } from '../kernel/providers/visible-output.ts';
@@ -25,7 +31,9 @@ export interface ParsedCall {
   /** True if the client itself has requested the chunk with the usage. */
   readonly includesUsage: boolean;
   /** Fields of the body that limit its output. */
-  readonly maxFields: readonly string[];
+  readonly maxFields: readonly MaximumField[];
+  /** The path of the object with the documented fields, with a dot at its end; empty for the body. */
+  readonly maxPath: string;
   /** True if the body has only one documented maximum, and compatible providers may not know its name. */
   readonly hasNewerMaximum: boolean;
   /** The smallest value of these fields; undefined if there are none. */
@@ -38,21 +46,37 @@ export interface ParsedCall {
   readonly hasTools: boolean;
 }
 
+export interface MaximumField {
+  readonly name: string;
+  /** The path in the body, with dots between its names. */
+  readonly path: string;
+  readonly tokens: number;
+}
+
+/** What the path of a request says in place of its body. */
+export interface PathValues {
+  readonly deployment?: string;
+  readonly isStream?: boolean;
+}
+
 const modelMax = 200;
 const choicesMax = 1_000;
 
-/** Parses the body. `deployment` is the model in the path. As in Azure, a model in the body is ignored then. */
+/** Parses the body. `deployment` is the model in the path. As in Azure, a model in the body is ignored then. Gemini's must be the same. */
 export function* parseCall(
   format: CallFormat,
   bytes: Buffer,
   memory: CallMemory,
-  deployment?: string,
+  { deployment, isStream }: PathValues = {},
 ): Sliced<ParsedCall> {
-  const { output, takesTokenIds } = format.request;
+  const { output, takesTokenIds, isModelInPath } = format.request;
   const body = yield* parseObject(bytes, memory, takesTokenIds ? tokenValuesMax : bodyValuesMax);
   const model = deployment ?? body.model;
   if (!isLabel(model)) {
     throw invalid('model', `must be a string of 1 to ${modelMax} characters`);
+  }
+  if (isModelInPath) {
+    requireModel(body, model);
   }
   requireFlag(body, 'stream');
   requireFlag(body, 'background');
@@ -61,33 +85,41 @@ export function* parseCall(
     throw invalid('background', 'is not supported by the gateway');
   }
   requireText(body, 'service_tier');
+  requireText(body, 'serviceTier');
+  if (body.service_tier != null && body.serviceTier != null) {
+    throw invalid('serviceTier', 'is given in two spellings');
+  }
   requireText(body, 'speed');
   refuseOtherModels(body, model);
-  const maxFields = maxNamesOf(format).filter((name) => body[name] != null);
-  const maxima = maxFields.map((name) => maximumOf(format.request, body[name], name));
+  const settings = outputSettingsOf(format, body);
+  if (settings.objects.length > 2) {
+    throw invalid(settings.objects.at(-1)?.path.slice(0, -1) ?? '', 'is given in two spellings');
+  }
+  const maxFields = maxFieldsOf(format, settings);
   return {
     format,
     bytes,
     body,
     model,
-    isStream: body.stream === true,
+    isStream: isStream ?? body.stream === true,
     includesUsage: fieldsOf(body.stream_options).include_usage === true,
     maxFields,
+    maxPath: settings.path,
     hasNewerMaximum:
       output !== undefined && body[output.maxName] != null && body[output.compatibleMaxName] == null,
-    maxOutputTokens: maxima.length === 0 ? undefined : Math.min(...maxima),
-    choices: output === undefined ? 1 : choicesOf(body),
+    maxOutputTokens: maxFields.length === 0 ? undefined : Math.min(...maxFields.map(({ tokens }) => tokens)),
+    choices: output === undefined ? 1 : Math.max(...settings.objects.map(({ fields }) => choicesOf(fields))),
     thinkingTokens: thinkingTokensOf(body),
-    requestsReasoning: requestsReasoning(body),
+    requestsReasoning: settings.objects.some(({ fields }) => requestsReasoning(fields)),
     hasTools: Array.isArray(body.tools) || Array.isArray(body.functions) || inlineTools(body).length > 0,
   };
 }
 
 /** Parses a call, and scores its texts if the body is large. Runs in slices, because either may take seconds. */
 export function* readCall(
-  ...[format, bytes, memory, deployment]: Parameters<typeof parseCall>
+  ...[format, bytes, memory, path]: Parameters<typeof parseCall>
 ): Sliced<ParsedCall> {
-  const call = yield* parseCall(format, bytes, memory, deployment);
+  const call = yield* parseCall(format, bytes, memory, path);
   if (bytes.length >= slicedBytesMin) {
     yield;
     yield* scoreTexts(call.body);
@@ -110,6 +142,29 @@ export function dropContent(call: ParsedCall): void {
 
 export function dropBytes(call: ParsedCall): void {
   call.bytes = noBytes;
+}
+
+function maxFieldsOf(format: CallFormat, { objects }: OutputSettings): MaximumField[] {
+  return objects.flatMap(({ path, fields }) =>
+    maxNamesOf(format)
+      .filter((name) => fields[name] != null)
+      .map((name) => ({
+        name,
+        path: `${path}${name}`,
+        tokens: maximumOf(format.request, fields[name], `${path}${name}`),
+      })),
+  );
+}
+
+/** Throws if the body names another model than the path: a provider might serve that one. */
+function requireModel(body: Fields, model: string): void {
+  const { requests } = body;
+  const inner = Array.isArray(requests) ? requests.map(fieldsOf) : [];
+  for (const { model: named } of [body, ...inner]) {
+    if (named != null && named !== model && named !== `models/${model}`) {
+      throw invalid('model', 'must be that of the path');
+    }
+  }
 }
 
 /** Returns the largest value of all fields that some provider reads as the number of answers. */

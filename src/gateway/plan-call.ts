@@ -11,6 +11,7 @@ import {
 } from '../capabilities/integration/connections/index.ts';
 import type { ModelCapabilitiesCache, PriceInForce } from '../capabilities/spend/models/index.ts';
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
+import type { PaceHistory } from '../growing-holds/pace-history.ts';
 import type { CalledAt } from '../kernel/model-hosts.ts';
 import type { PacedOutput } from '../kernel/pace.ts';
 import { affordableOutputTokens, worstCaseCost } from '../kernel/prices.ts';
@@ -18,13 +19,13 @@ import type { InputBound } from '../kernel/providers/call-end.ts';
 import type { InputParts } from '../kernel/providers/estimate-input.ts';
 import { showsOutput } from '../kernel/providers/visible-output.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
+import type { PartialStreams } from './assemble/partial-streams.ts';
 import type { OnLimit } from './attribution-headers.ts';
 import type { TokenRatios } from './body/token-ratios.ts';
 import { type CallPriceDependencies, findCallPrice, type PricedModel, placeOf } from './call-price.ts';
 import { type CallService, callServiceOf } from './call-service.ts';
 import { type CallTools, planTools, toolsOf, withoutTools } from './call-tools.ts';
 import { GatewayError } from './errors/gateway-error.ts';
-import type { PaceHistory } from './pace/pace-history.ts';
 import { paceOf } from './pace/rate-bounds.ts';
 import type { ParsedCall } from './parse-call.ts';
 import type { MeteredOperation } from './paths/operation.ts';
@@ -38,6 +39,7 @@ export interface CallPlanDependencies extends CallPriceDependencies {
   readonly capabilities: ModelCapabilitiesCache;
   readonly ratios: TokenRatios;
   readonly paces: PaceHistory;
+  readonly partialStreams: Pick<PartialStreams, 'has'>;
 }
 
 export interface CallPlan {
@@ -75,6 +77,8 @@ export interface CallPlan {
   /** True if the response shows every output token. It may still name another model, which hides some. */
   readonly showsOutput: boolean;
   readonly settings: GatewaySettings;
+  /** True if the call is sent as a stream, which the gateway puts together for the client. */
+  readonly isAssembled: boolean;
   /** Set if the hold follows the duration of the call (`hold: paced`). */
   readonly paced: PacedOutput | undefined;
   readonly onLimit: OnLimit;
@@ -182,6 +186,7 @@ export async function planCall(
     minOutputTokens,
     onLimit,
   });
+  const isAssembled = settings.hold !== 'worst_case' && mayAssemble(deps, settings, call, model, candidates);
   return {
     call,
     model,
@@ -210,8 +215,9 @@ export async function planCall(
       canReason: known?.capabilities?.includes('reasoning'),
     }),
     settings,
+    isAssembled,
     paced:
-      settings.hold === 'paced' && call.isStream && maxOutputTokens > 0
+      settings.hold === 'paced' && (call.isStream || isAssembled) && maxOutputTokens > 0
         ? {
             pace: paceOf(deps.paces, { orgId, model, tier: tierOf(service), candidates }),
             maxOutputTokens,
@@ -222,8 +228,27 @@ export async function planCall(
   };
 }
 
-const learnHint =
-  ' If the organization holds models without a price at default rates, the model of a deployment is learned from its first response.';
+/** Returns true if the call can be sent as a stream and still get the response of a plain call, whichever connection serves it. */
+function mayAssemble(
+  { partialStreams }: CallPlanDependencies,
+  settings: GatewaySettings,
+  { isStream, format, body }: ParsedCall,
+  model: string,
+  candidates: readonly Connection[],
+): boolean {
+  return (
+    settings.plainCalls === 'streamed' &&
+    !isStream &&
+    format.response.assembly?.mayAssemble(body) === true &&
+    candidates.every((one) => kindOf(one).wholeStreams.includes(format) && !partialStreams.has(one.id, model))
+  );
+}
+
+/** Returns the remedy for a deployment without a price. */
+function deploymentHint({ name }: Connection, deployment: string): string {
+  const quoted = /^[\w.:/-]{1,200}$/.test(deployment) ? deployment : 'DEPLOYMENT';
+  return ` If it is a deployment, state its model: purser connect azure --name ${name} --deployment ${quoted}=gpt-4o`;
+}
 
 /** Returns the error of a call without a priced connection. */
 async function unplanned(
@@ -231,12 +256,13 @@ async function unplanned(
   { orgId, model, nowMs }: PricedModel,
   serving: readonly Connection[],
 ): Promise<GatewayError> {
-  const isDeployment = serving.some((connection) => kindOf(connection).servesDeployments);
+  const withDeployments = serving.find((connection) => kindOf(connection).servesDeployments);
+  const hint = withDeployments === undefined ? '' : deploymentHint(withDeployments, model);
   return serving.length > 0 || (await prices.findForCall(orgId, model, nowMs)) === undefined
     ? new GatewayError(
         400,
         'model_without_price',
-        `The model ${model} has no price, so its cost cannot be limited. Set a price for it in Purser.${isDeployment ? learnHint : ''}`,
+        `The model ${model} has no price, so its cost cannot be limited. Set a price for it in Purser.${hint}`,
         { model },
       )
     : new GatewayError(
@@ -312,9 +338,20 @@ function withinMaxCost({ maxCostNanos }: PlanRequest, check: CostCheck): number 
   );
 }
 
-/** Returns the settings for a caller, whose key may set its own `hold`. */
-function settingsOf({ hold }: Caller, ofOrg: GatewaySettings): GatewaySettings {
-  return hold == null || hold === ofOrg.hold ? ofOrg : { ...ofOrg, hold };
+/** Returns the settings for a caller, whose key may set its own `hold` and `reserve_for_running`. */
+export function settingsOf({ hold, reserveForRunning }: Caller, ofOrg: GatewaySettings): GatewaySettings {
+  return hold == null && reserveForRunning == null
+    ? ofOrg
+    : {
+        ...ofOrg,
+        hold: hold ?? ofOrg.hold,
+        reserveForRunning: reserveForRunning ?? ofOrg.reserveForRunning,
+      };
+}
+
+/** Returns true if the provider is asked for a stream. */
+export function isStreamed({ call, isAssembled }: Pick<CallPlan, 'call' | 'isAssembled'>): boolean {
+  return call.isStream || isAssembled;
 }
 
 /** Returns the service tier that a call requests. */

@@ -345,6 +345,73 @@ describe('an advisor', () => {
     expect(run).toMatchObject({ input_tokens: 1_010, output_tokens: 1_100 });
     expect(Number(run?.cost_usd)).toBeCloseTo(0.00101 + 0.005 + 0.05, 9);
   });
+
+  const own = { input_tokens: 10, output_tokens: 20 };
+  const start = {
+    type: 'message_start',
+    message: { type: 'message', model: 'claude-plain', usage: { input_tokens: 10, output_tokens: 1 } },
+  };
+  const called = { type: 'content_block_start', content_block: { type: 'server_tool_use', name: 'advisor' } };
+  const reported = {
+    type: 'message_delta',
+    usage: { ...own, iterations: [{ type: 'message', ...own }, advice] },
+  };
+  const more = { type: 'content_block_delta', delta: { type: 'text_delta', text: ' the'.repeat(90) } };
+
+  const declined = {
+    type: 'message_delta',
+    usage: {
+      ...own,
+      iterations: [
+        { ...advice, type: 'message' },
+        { type: 'fallback_message', model: 'claude-plain', ...own },
+      ],
+    },
+  };
+
+  /** The other model costs $0.055. Ten tokens of input and twenty of output cost $0.00021, the output that follows at least $0.0009. */
+  test.each<[string, object[], { isEstimated: boolean; leastUsd: number; mostUsd: number }]>([
+    [
+      'after its report',
+      [start, called, reported],
+      { isEstimated: false, leastUsd: 0.05521, mostUsd: 0.05521 },
+    ],
+    ['before its report', [start, called], { isEstimated: true, leastUsd: 0.055, mostUsd: 1 }],
+    [
+      'in output after it',
+      [start, called, reported, more],
+      { isEstimated: true, leastUsd: 0.0559, mostUsd: 1 },
+    ],
+    [
+      'after the report of a fallback',
+      [start, declined],
+      { isEstimated: false, leastUsd: 0.05521, mostUsd: 0.05521 },
+    ],
+    [
+      'in output after that of a fallback',
+      [start, declined, more],
+      { isEstimated: true, leastUsd: 0.0559, mostUsd: 0.062 },
+    ],
+  ])('another model is charged if a stream breaks off %s', async (_, events, bounds) => {
+    const { isEstimated, leastUsd, mostUsd } = bounds;
+    const text = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+    gateway.provider.fault = () => ({
+      status: 200,
+      body: text,
+      contentType: 'text/event-stream',
+    });
+    await (
+      await call('messages', {
+        model: 'claude-plain',
+        ...(events.includes(called) && { tools: [advisor] }),
+        stream: true,
+      })
+    ).text();
+    const run = await lastRun();
+    expect(run?.marks.includes('usage_estimated')).toBe(isEstimated);
+    expect(Number(run?.cost_usd)).toBeGreaterThanOrEqual(leastUsd - 1e-9);
+    expect(Number(run?.cost_usd)).toBeLessThanOrEqual(mostUsd + 1e-9);
+  });
 });
 
 test.each([

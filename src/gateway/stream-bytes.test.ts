@@ -40,7 +40,7 @@ beforeAll(async () => {
   replay.listen(0, '127.0.0.1');
   await once(replay, 'listening');
   const url = `http://127.0.0.1:${(replay.address() as AddressInfo).port}`;
-  gateway.connections = [connectionTo(url), connectionTo(url, 'anthropic')];
+  gateway.connections = [connectionTo(url), connectionTo(url, 'anthropic'), connectionTo(url, 'gemini')];
 });
 afterAll(() => {
   replay.closeAllConnections();
@@ -53,6 +53,7 @@ beforeEach(() => {
 interface Streamed {
   readonly name: string;
   readonly path: string;
+  readonly streamPath: string;
   readonly providerPath: string;
   readonly body: Fields;
   readonly tool: Fields | undefined;
@@ -63,8 +64,9 @@ interface Streamed {
 const texts: readonly Streamed[] = allFormats
   .filter(({ request }) => request.output !== undefined)
   .flatMap(({ name, path: below, request: { requestsUsage } }) => {
-    const { path, body, tool } = formatSamples[name as FormatName];
-    const text = { name, path, providerPath: `/v1${below}`, body, tool, dropsUsage: requestsUsage };
+    const { path, streamPath = path, providerPaths, body, tool } = formatSamples[name as FormatName];
+    const providerPath = providerPaths?.streamed ?? `/v1${below}`;
+    const text = { name, path, streamPath, providerPath, body, tool, dropsUsage: requestsUsage };
     const stream_options = { include_usage: true };
     const withUsage = {
       ...text,
@@ -93,8 +95,8 @@ async function eventsOf({ providerPath, body, dropsUsage }: Streamed): Promise<s
   return (await response.text()).split('\n\n').slice(0, -1);
 }
 
-function call({ path, body }: Streamed, isStream: boolean): Promise<Response> {
-  return fetch(`${gateway.url}${path}`, {
+function call({ path, streamPath, body }: Streamed, isStream: boolean): Promise<Response> {
+  return fetch(`${gateway.url}${isStream ? streamPath : path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ ...body, stream: isStream }),

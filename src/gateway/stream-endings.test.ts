@@ -184,6 +184,28 @@ test('a message that outgrows its limit closes its block and stops at max_tokens
   await expectTruncated(final.usage.output_tokens);
 });
 
+test('a message that is ended within reasoning that is not signed fails, and stops at max_tokens once it is signed', () => {
+  const open = callFormats.messages.response.openStream({
+    choices: 1,
+    includesUsage: true,
+    mayTruncate: true,
+  });
+  open.read({ type: 'message_start', message: {} });
+  open.read({ type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } });
+  open.read({
+    type: 'content_block_delta',
+    index: 0,
+    delta: { type: 'thinking_delta', thinking: 'Perhaps' },
+  });
+  const failed = open.truncated(noUsage);
+  expect(failed.match(/^event: .*$/gm)).toEqual(['event: error']);
+  expect(failed).toContain('"type":"billing_error"');
+  open.read({ type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 'c2ln' } });
+  open.read({ type: 'content_block_stop', index: 0 });
+  open.read({ type: 'content_block_start', index: 1, content_block: { type: 'text', text: '' } });
+  expect(open.truncated(noUsage)).toMatch(/content_block_stop.*"stop_reason":"max_tokens".*message_stop/s);
+});
+
 test('a message that outgrows its limit within a tool call closes its block', async () => {
   await outgrowLimit({ name: 'lookup', input: longInput });
   const tools = [{ name: 'lookup', input_schema: schema }];

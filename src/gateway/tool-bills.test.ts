@@ -9,6 +9,7 @@ let usual: Pick<GatewayWorld, 'settings' | 'connections'>;
 const units = {
   web_search: '0.01',
   'web_search:high': '0.03',
+  'web_search:preview': '0.025',
   x_search: '0.005',
   file_search: '0.0025',
   code_interpreter: '0.03',
@@ -26,7 +27,10 @@ beforeAll(async () => {
     ['sonar-pro', { units }],
     ['gpt-placed', { units: { web_search: '0.01' }, follows_updates: true }],
     ['azure/gpt-placed', { units: { web_search: '0.014' }, follows_updates: true }],
-    ['gpt-image-1', { input_usd_per_million: '5', output_usd_per_million: '40' }],
+    [
+      'gpt-image-1',
+      { input_usd_per_million: '5', image_input_usd_per_million: '10', output_usd_per_million: '40' },
+    ],
   ] as const) {
     const { status } = await gateway.world.request('PUT', `/v1/admin/models/${encodeURIComponent(model)}`, {
       key: gateway.world.operatorKey,
@@ -186,6 +190,16 @@ describe('generated images', () => {
     expect(await toolUsd('responses', { tools })).toBeCloseTo(100 * 5e-6 + 272 * 40e-6, 9);
   });
 
+  test('are charged with the images that they are made from at the rate of image input', async () => {
+    const edit = {
+      ...image_gen,
+      input_tokens: 371,
+      input_tokens_details: { image_tokens: 323, text_tokens: 48 },
+    };
+    answerWith({ id: 'resp_1', output, usage, tool_usage: { image_gen: edit } });
+    expect(await toolUsd('responses', { tools })).toBeCloseTo(48 * 5e-6 + 323 * 10e-6 + 272 * 40e-6, 9);
+  });
+
   test('are charged at their bound if the provider reports no tokens', async () => {
     answerWith({ id: 'resp_1', output, usage });
     expect(await toolUsd('responses', { tools })).toBeGreaterThanOrEqual(1_000 * 40e-6);
@@ -225,6 +239,22 @@ describe('searches', () => {
       expected,
       9,
     );
+  });
+
+  test.each<[object[], number]>([
+    [[{ type: 'web_search_preview' }], 0.025],
+    [[{ type: 'web_search_preview_2025_03_11', search_context_size: 'low' }], 0.025],
+    [[{ type: 'web_search' }, { type: 'web_search_preview' }], 0.025],
+    [[{ type: 'web_search' }], 0.01],
+  ])('by the tools %j have the price of the tool', async (tools, expected) => {
+    answerWith({ id: 'resp_1', output: [{ type: 'web_search_call' }], usage });
+    expect(await toolUsd('responses', { tools })).toBeCloseTo(expected, 9);
+  });
+
+  test('by the earlier tool have the price of a search if it has none of its own', async () => {
+    answerWith({ id: 'resp_1', output: [{ type: 'web_search_call' }], usage });
+    const body = { model: 'gpt-placed', tools: [{ type: 'web_search_preview' }] };
+    expect(await toolUsd('responses', body)).toBeCloseTo(0.01, 9);
   });
 
   test('are held at the highest price of the places that may serve them', async () => {

@@ -317,3 +317,62 @@ test('drain: a client that closes its sending side still receives its stream', a
     expect(await lastRun()).toMatchObject({ status: 'succeeded', output_tokens: 20, marks: [] }),
   );
 });
+
+const filtered = {
+  hate: { filtered: true, severity: 'high' },
+  violence: { filtered: false, severity: 'safe' },
+};
+const chatUsage = { prompt_tokens: 9, completion_tokens: 0, total_tokens: 9 };
+const chatAnswer = (content: string | null) => ({
+  id: 'chatcmpl_1',
+  object: 'chat.completion',
+  choices: [
+    {
+      index: 0,
+      finish_reason: 'stop',
+      message: { role: 'assistant', content },
+      content_filter_results: filtered,
+    },
+  ],
+  usage: chatUsage,
+});
+const chatChunks = (content: string) => [
+  { id: 'chatcmpl_1', choices: [{ index: 0, delta: { role: 'assistant', content } }] },
+  { id: 'chatcmpl_1', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+  { id: 'chatcmpl_1', choices: [], usage: chatUsage },
+];
+const message = (text: string) => ({
+  id: 'msg_1',
+  type: 'message',
+  content: text === '' ? [] : [{ type: 'text', text }],
+  usage: { input_tokens: 9, output_tokens: 0 },
+});
+const eventsOf = (events: object[]) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
+
+test.each([
+  ['chat', chat, JSON.stringify(chatAnswer('Hello, world!'))],
+  ['streamed chat', () => chat({ stream: true }), eventsOf(chatChunks('Hello, world!'))],
+  ['message', sendMessage, JSON.stringify(message('Hello, world!'))],
+])('the output of a %s whose usage counts none is charged as it was received', async (_, send, body) => {
+  gateway.provider.fault = () => ({ status: 200, body });
+  await (await send()).text();
+  const run = await lastRun();
+  expect(run).toMatchObject({ input_tokens: 9, marks: ['usage_estimated'] });
+  expect(run?.output_tokens).toBeGreaterThanOrEqual(4);
+});
+
+test.each([
+  ['chat', chat, JSON.stringify(chatAnswer(''))],
+  ['chat without content', chat, JSON.stringify(chatAnswer(null))],
+  ['streamed chat', () => chat({ stream: true }), eventsOf(chatChunks(''))],
+  ['message', sendMessage, JSON.stringify(message(''))],
+])('a filtered %s without output is charged for its input only', async (_, send, body) => {
+  gateway.provider.fault = () => ({ status: 200, body });
+  await (await send()).text();
+  expect(await lastRun()).toMatchObject({ input_tokens: 9, output_tokens: 0 });
+  expect((await lastRun())?.marks ?? []).toEqual([]);
+});
+
+function sendMessage(): Promise<Response> {
+  return post(paths.messages, { model: 'claude-test', max_tokens: 100, messages });
+}

@@ -210,7 +210,7 @@ test('names of other providers for the maximum and the number of answers count i
   const call = (body: object) => parseText('chat', JSON.stringify({ model: 'm', messages: [], ...body }));
   expect(call({ max_tokens: 500, max_new_tokens: 9_000 })).toMatchObject({
     maxOutputTokens: 500,
-    maxFields: ['max_tokens', 'max_new_tokens'],
+    maxFields: [{ path: 'max_tokens' }, { path: 'max_new_tokens' }],
   });
   expect(call({ n: 2, best_of: 6, num_return_sequences: 4 }).choices).toBe(6);
 });

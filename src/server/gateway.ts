@@ -7,8 +7,10 @@ import {
   countsStore,
   createDeployments,
   createGateway,
+  createOpenIncreases,
   createPaceEvents,
   type Gateway,
+  type IncreaseCallHold,
 } from '../gateway/index.ts';
 import type { CalledAt } from '../kernel/model-hosts.ts';
 import { withLastKnown } from '../platform/cache/last-known.ts';
@@ -36,6 +38,8 @@ export function createAppGateway(deps: AppDependencies, components: Components):
     capabilities,
     deployments: createDeployments(db, log),
   };
+  const increaseHold = (...[orgId, holdId, body, more]: Parameters<IncreaseCallHold>) =>
+    increaseCallHold(components.increaseDependencies, { orgId, holdId, body, now: clock.now(), more });
   const gateway = createGateway({
     clock,
     log,
@@ -66,11 +70,14 @@ export function createAppGateway(deps: AppDependencies, components: Components):
       const { text } = await decideRoute(components.routingDependencies, { caller, now, body }, undefined);
       return rankedModels(text);
     },
-    increaseHold: (orgId, holdId, body) =>
-      increaseCallHold(components.increaseDependencies, { orgId, holdId, body, now: clock.now() }).then(
-        () => true,
-        () => false,
-      ),
+    increaseHold:
+      failOpen === undefined
+        ? (...request) =>
+            increaseHold(...request).then(
+              () => true,
+              () => false,
+            )
+        : createOpenIncreases(increaseHold, (error) => failOpen.decisions.isOutage(error)),
     learned: countsStore(db),
     paceEvents: createPaceEvents({ db, ids: deps.ids, clock, log, wants: services.events.wants }),
     directory: join(config.dataDir, 'gateway'),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { seedsOf } from '../../../test/support/seeds.ts';
-import { editBody } from './edit-body.ts';
+import { editBody, editEach } from './edit-body.ts';
 
 const { forAll } = seedsOf('gateway-bodies');
 
@@ -48,4 +48,14 @@ test('only the bytes of the value change', () => {
 test('a renamed member keeps its value and its place', () => {
   const renamed = editBody(Buffer.from('{"a" : [1, 2],"b":3}'), { c: 4 }, { a: 'd', x: 'y' });
   expect(renamed.toString()).toBe('{"c":4,"d":[1, 2],"b":3}');
+});
+
+test('a member of each object in a list changes, and no other byte', () => {
+  const edit = (text: string) => editEach(Buffer.from(text), 'requests', 'model', 'b').toString();
+  expect(
+    edit('{"model":"a","requests":[ {"model" : "a","x":[{"model":"a"}]}, 7,{"y":"]"},{"model":null} ]}'),
+  ).toBe('{"model":"a","requests":[ {"model" : "b","x":[{"model":"a"}]}, 7,{"y":"]"},{"model":"b"} ]}');
+  for (const text of ['{"requests":[]}', '{"requests":{"model":"a"}}', '{"model":"a"}']) {
+    expect(edit(text)).toBe(text);
+  }
 });

@@ -1,5 +1,5 @@
 /** Changes single members of a JSON body in its text. All other bytes stay as the client sent them. */
-import { type JsonMember, membersAt, objectStartOf } from './json-positions.ts';
+import { itemsAt, type JsonMember, membersAt, objectStartOf } from './json-positions.ts';
 
 /** New values by member name. A dot names a member of an inner object (`stream_options.include_usage`). */
 export type BodyChanges = Readonly<Record<string, string | number | boolean>>;
@@ -70,7 +70,27 @@ export function editBody(body: Buffer, changes: BodyChanges, renames: BodyRename
   return apply(body, edits);
 }
 
+/** Returns the body with this text in place of the member of each object in a list. Objects without the member stay as they are. */
+export function editEach(body: Buffer, list: string, name: string, value: string): Buffer {
+  const start = objectStartOf(body);
+  const found = start === undefined ? undefined : lastNamed(membersAt(body, start), list);
+  if (found === undefined || body[found.valueStart] !== openBracket) {
+    return body;
+  }
+  const edits = itemsAt(body, found.valueStart)
+    .filter((at) => body[at] === openBrace)
+    .flatMap((at) => membersAt(body, at))
+    .filter((member) => member.name === name)
+    .map(({ valueStart, valueEnd }) => ({
+      start: valueStart,
+      end: valueEnd,
+      text: JSON.stringify(value),
+    }));
+  return apply(body, edits);
+}
+
 const openBrace = 0x7b;
+const openBracket = 0x5b;
 
 function lastNamed(members: readonly JsonMember[], name: string): JsonMember | undefined {
   return members.findLast((member) => member.name === name);

@@ -47,6 +47,20 @@ export function membersAt(text: Buffer, objectStart: number): JsonMember[] {
   return members;
 }
 
+/** Returns the positions of the values of the list at this position, in order. */
+export function itemsAt(text: Buffer, listStart: number): number[] {
+  const items: number[] = [];
+  let at = afterSpaces(text, listStart + 1);
+  while (at < text.length && text[at] !== bracketEnd) {
+    items.push(at);
+    at = afterSpaces(text, endOfValue(text, at));
+    if (text[at] === comma) {
+      at = afterSpaces(text, at + 1);
+    }
+  }
+  return items;
+}
+
 /** Returns the position of the outermost object; undefined if the text is another value. */
 export function objectStartOf(text: Buffer): number | undefined {
   const at = afterSpaces(text, 0);

@@ -6,9 +6,10 @@
  * divided into groups, and the group with the highest percentile decides. A group with few calls uses the safe start.
  */
 
+import { percentileBucket, sumOf } from '../../growing-holds/call-counts.ts';
 import type { InputParts } from '../../kernel/providers/estimate-input.ts';
 import { familyOf } from '../../kernel/providers/model-family.ts';
-import { type LearnedCounts, percentileBucket, sumOf } from '../learned/learned-counts.ts';
+import type { LearnedCounts } from '../learned/learned-counts.ts';
 
 export interface RatioSubject {
   readonly orgId: string;

@@ -1,5 +1,6 @@
 /** Errors of calls whose provider did not give the response that the client expects. */
 import type { Connection } from '../../capabilities/integration/connections/index.ts';
+import { shortened } from '../../platform/shortened-text.ts';
 import { GatewayError } from './gateway-error.ts';
 
 export const stopping = 'The gateway is stopping. Please try again.';
@@ -26,6 +27,23 @@ export function holdDenied(): GatewayError {
     402,
     'hold_denied',
     'The call was ended, because no limit allows to hold more for it.',
+  );
+}
+
+export function responseInterrupted(): GatewayError {
+  return new GatewayError(502, 'response_interrupted', 'The response of the provider broke off.');
+}
+
+/** The provider chooses the name of a part. */
+const partCharsMax = 100;
+
+/** `part`: its name in the stream. */
+export function responseNotAssembled(part: string): GatewayError {
+  return new GatewayError(
+    502,
+    'response_not_assembled',
+    `The stream of the provider has a part that Purser cannot put together: ${shortened(part, partCharsMax)}. ` +
+      'The next attempt is not streamed.',
   );
 }
 

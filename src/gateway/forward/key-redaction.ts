@@ -7,7 +7,7 @@ const keyLengthMin = 12;
 const noBytes = Buffer.alloc(0);
 
 /** The filter of a stream. */
-interface KeyFilter {
+export interface KeyFilter {
   stopPassing(): void;
   push(chunk: Buffer): Buffer;
   end(isComplete: boolean): Buffer;

@@ -40,6 +40,12 @@ const notForwarded = new Set([
 const redirecting =
   /^(x-http-method$|x-(http-)?method-override$|x-original-|x-rewrite-|x-portkey-|x-litellm-|cf-aig-|helicone-)/;
 
+/**
+ * Headers by which Google and Amazon Bedrock would serve the request at other prices, or leave the usage and the charged searches out of
+ * the response.
+ */
+const changingCost = /^(x-goog-(?!api-client$)|x-vertex-ai-|x-amzn-bedrock-)/;
+
 /** Returns the headers to send, without the caller's credentials. */
 export function requestHeaders(
   given: IncomingHttpHeaders,
@@ -69,7 +75,8 @@ function isForwarded(name: string): boolean {
     !notForwarded.has(name) &&
     !name.startsWith('x-svc-') &&
     !name.startsWith('x-forwarded-') &&
-    !redirecting.test(name)
+    !redirecting.test(name) &&
+    !changingCost.test(name)
   );
 }
 

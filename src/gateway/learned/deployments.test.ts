@@ -33,6 +33,12 @@ test('a model that one process has learned is known to others, and to a new one'
   expect(await one.models('chat con_a')).toEqual([]);
 });
 
+test('the models of a deployment are known for any case of its name', async () => {
+  const one = newProcess();
+  await one.learn('Cased', 'azure/gpt-4o');
+  await eventually(async () => expect(await one.models('cASED')).toEqual(['azure/gpt-4o']));
+});
+
 test('a model that was not seen for a week is forgotten, unless no other was seen since', async () => {
   const one = newProcess();
   await one.learn('moved', 'old');

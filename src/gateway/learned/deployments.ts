@@ -108,13 +108,13 @@ function knownOf(rows: readonly DeploymentModelRow[]): Known {
   for (const { connection_id, deployment, model, seen_at } of rows) {
     const key = keyOf(connection_id, deployment);
     const models = seenMs.get(key) ?? new Map<string, number>();
-    models.set(model, seen_at.getTime());
+    models.set(model, Math.max(seen_at.getTime(), models.get(model) ?? 0));
     seenMs.set(key, models);
   }
   return { seenMs, size: rows.length };
 }
 
-/** Ids of connections contain no space. */
+/** Ids of connections contain no space. The names of Azure's resources have no case. */
 function keyOf(connectionId: string, name: string): string {
-  return `${connectionId} ${name}`;
+  return `${connectionId} ${name.toLowerCase()}`;
 }

@@ -3,23 +3,14 @@
  * A job adds the counts of this process to the stored counts and reads back their sum. So processes and restarts share what was
  * learned, and no process overwrites the counts of another. Counts contain no content of calls.
  */
+import type { CallCounts } from '../../growing-holds/call-counts.ts';
 import type { Job } from '../../platform/jobs/jobs.ts';
 import type { Log } from '../../platform/log.ts';
 
-export interface LearnedCounts {
-  /** Returns the known counts; undefined if there are none. Never waits, because the counts of an org are loaded in the background. */
-  find(orgId: string, name: string): Int32Array | undefined;
-  /** Counts one call. All counts of a name have the same shape. */
-  add(orgId: string, name: string, bucket: number, shape: CountsShape): void;
+export interface LearnedCounts extends CallCounts {
   readonly job: Job;
   /** Stores the pending counts. Never rejects. */
   flush(): Promise<void>;
-}
-
-export interface CountsShape {
-  readonly buckets: number;
-  /** Number of calls after which all counts are halved, so that recent calls weigh more. */
-  readonly samplesMax: number;
 }
 
 export interface StoredCounts {
@@ -192,30 +183,4 @@ function putBack(
       samplesMax,
     };
   }
-}
-
-/** Returns the bucket of a percentile; undefined without counts. Only uses a part of the array. */
-export function percentileBucket(
-  counts: Int32Array,
-  percentile: number,
-  first = 0,
-  end = counts.length,
-): number | undefined {
-  const wanted = sumOf(counts, first, end) * percentile;
-  let sum = 0;
-  for (let bucket = first; bucket < end; bucket += 1) {
-    sum += counts[bucket] as number;
-    if (sum > 0 && sum >= wanted) {
-      return bucket - first;
-    }
-  }
-  return undefined;
-}
-
-export function sumOf(counts: Int32Array, first = 0, end = counts.length): number {
-  let sum = 0;
-  for (let bucket = first; bucket < end; bucket += 1) {
-    sum += counts[bucket] as number;
-  }
-  return sum;
 }

@@ -9,7 +9,13 @@ export function countsStore(db: Queryable): CountsStore {
   };
 }
 
-function selectCounts(db: Queryable, orgId: string, max: number): Promise<StoredCounts[]> {
+/** Also deletes paces of periods that have ended. */
+async function selectCounts(db: Queryable, orgId: string, max: number): Promise<StoredCounts[]> {
+  await db.query(
+    `DELETE FROM gateway_learned_counts
+      WHERE org_id = $1 AND (name LIKE 'pace %' OR name LIKE 'pace-long %') AND updated_at < now() - interval '14 days'`,
+    [orgId],
+  );
   return db.query<StoredCounts>(
     `SELECT name, counts FROM gateway_learned_counts WHERE org_id = $1 ORDER BY updated_at DESC LIMIT $2`,
     [orgId, max],

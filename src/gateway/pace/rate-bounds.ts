@@ -1,41 +1,8 @@
-/**
- * The fastest that a model generates at a provider, before anything was measured: above what any of its models was reported to reach.
- */
+/** The pace to hold a call for: that of the fastest connection that it may be sent to. */
 import type { Connection } from '../../capabilities/integration/connections/index.ts';
+import type { PaceHistory } from '../../growing-holds/pace-history.ts';
+import { documentedPace } from '../../kernel/documented-pace.ts';
 import { fastestPace, type Pace } from '../../kernel/pace.ts';
-import type { PaceHistory } from './pace-history.ts';
-
-/** Usual providers: their fastest models generate about 250 tokens per second. */
-const usual: Pace = { burstTokensPerSecond: 1_500, burstTokens: 2_000, sustainedTokensPerSecond: 500 };
-/** Providers of small models that generate up to 900 tokens per second. */
-const fast: Pace = { burstTokensPerSecond: 3_000, burstTokens: 2_000, sustainedTokensPerSecond: 2_000 };
-/** Chips for inference, at most 3,000 tokens per second, and hosts that may forward a call to them. */
-const fastest: Pace = {
-  burstTokensPerSecond: 10_000,
-  burstTokens: 5_000,
-  sustainedTokensPerSecond: 7_500,
-};
-
-const byProvider: Readonly<Record<string, Pace>> = {
-  openai: usual,
-  anthropic: usual,
-  azure_openai: usual,
-  aws: fast,
-  google: fast,
-  vertex_ai: fast,
-  mistral: fast,
-  deepseek: usual,
-  cohere: usual,
-  moonshot: usual,
-};
-
-/** Models that a provider serves on such chips beside its usual ones. */
-const fastModel = /(?<![a-z0-9])spark(?![a-z0-9])/i;
-
-/** Returns the documented pace of a model at a connection. */
-export function documentedPace({ calledAt }: Pick<Connection, 'calledAt'>, model: string): Pace {
-  return fastModel.test(model) ? fastest : (byProvider[calledAt.provider ?? ''] ?? fastest);
-}
 
 export interface PacedCall {
   readonly orgId: string;
@@ -47,7 +14,7 @@ export interface PacedCall {
 /** Returns the pace that no attempt of a call exceeds, whichever of the connections it is sent to. */
 export function paceOf(history: PaceHistory, { candidates, ...call }: PacedCall): Pace {
   const [first, ...others] = candidates.map((one) =>
-    history.paceOf({ ...call, connectionId: one.id }, documentedPace(one, call.model)),
+    history.paceOf({ ...call, connectionId: one.id }, documentedPace(one.calledAt.provider, call.model)),
   );
   return fastestPace(first as Pace, others);
 }

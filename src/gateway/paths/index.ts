@@ -2,10 +2,11 @@
 import type { CallFormat } from '../../kernel/providers/call-format.ts';
 import { anthropic } from './anthropic.ts';
 import { compat } from './compat.ts';
+import { gemini } from './gemini.ts';
 import { openai } from './openai.ts';
 import type { GatewayOperation, ServedPath } from './operation.ts';
 
-export const servedPaths: readonly ServedPath[] = [openai, anthropic, compat];
+export const servedPaths: readonly ServedPath[] = [openai, anthropic, compat, gemini];
 
 /** Metered operations by URL, cached because parsing a URL costs more than the rest of the routing. Clients use few URLs. */
 const metered = new Map<string, GatewayOperation>();
@@ -31,10 +32,26 @@ export function operationOf(method: string, url: string): GatewayOperation | und
     parsed?.kind === 'metered' && parsed.query !== ''
       ? { ...parsed, query: withParameters(parsed.query, meteredParameters) }
       : parsed;
-  if (operation?.kind === 'metered' && metered.size < meteredMax && url.length <= cachedUrlMax) {
+  if (operation?.kind === 'metered' && metered.size < meteredMax && isCacheable(url)) {
     metered.set(url, operation);
   }
   return operation;
+}
+
+/** A URL with a key is not kept. */
+function isCacheable(url: string): boolean {
+  return url.length <= cachedUrlMax && keyIn(url) === undefined;
+}
+
+/** Returns the key in the query of a URL, if its prefix has one there. */
+export function keyIn(url: string): string | undefined {
+  const mark = url.indexOf('?');
+  const name = mark === -1 ? undefined : servedPathOf(url)?.keyParameter;
+  return name === undefined ? undefined : (new URLSearchParams(url.slice(mark)).get(name) ?? undefined);
+}
+
+function servedPathOf(url: string): ServedPath | undefined {
+  return servedPaths.find(({ prefix }) => url.startsWith(prefix));
 }
 
 function parseOperation(method: string, url: string): GatewayOperation | undefined {
@@ -48,6 +65,6 @@ function parseOperation(method: string, url: string): GatewayOperation | undefin
 
 /** Returns the format of error responses: that of the call, otherwise the usual one of the prefix. */
 export function formatOf(operation: GatewayOperation | undefined, url: string): CallFormat {
-  const path = servedPaths.find(({ prefix }) => url.startsWith(prefix)) ?? openai;
+  const path = servedPathOf(url) ?? openai;
   return operation?.kind === 'metered' ? operation.format : path.format;
 }

@@ -9,6 +9,8 @@ import type { CallFormat } from '../../kernel/providers/call-format.ts';
 /** A path prefix. Each has a file, and a line in `index.ts`. */
 export interface ServedPath {
   readonly prefix: string;
+  /** The query parameter in which clients may send their key, instead of in a header. It is never forwarded. */
+  readonly keyParameter?: string;
   /** The format of errors that do not belong to a call. */
   readonly format: CallFormat;
   /** Returns the operation; undefined for a path or method that is not served. */
@@ -31,18 +33,24 @@ interface Forwarded {
   /** The path after that of the format. */
   readonly below: string;
   readonly query: string;
+  /** The version of the API that the client calls, if the path at the provider has it. */
+  readonly version?: string;
 }
 
 export interface MeteredOperation extends Forwarded {
   readonly kind: 'metered';
   /** The model, if the path has it instead of the body. */
   readonly deployment?: string;
+  /** Whether the response is streamed, if the path says so instead of the body. */
+  readonly isStream?: boolean;
+  /** True if the client reads a stream as a JSON array, although the provider is asked for events. */
+  readonly isArray?: boolean;
 }
 
-/** Forwarded without a hold, because providers do not charge for it. For `free`, the model is in the body. */
+/** Forwarded without a hold, because providers do not charge for it. For `free`, the model is in the body unless the path has it. */
 export type FreeOperation = Forwarded &
   (
-    | { readonly kind: 'free' }
+    | { readonly kind: 'free'; readonly deployment?: string }
     /** Reads, deletes or cancels a stored response. Its connection is unknown. */
     | { readonly kind: 'stored-response'; readonly responseId: string }
   );
@@ -50,7 +58,13 @@ export type FreeOperation = Forwarded &
 export type GatewayOperation =
   | MeteredOperation
   | FreeOperation
-  | { readonly kind: 'models'; readonly wanted: WantedConnection; readonly list: ModelList }
+  | {
+      readonly kind: 'models';
+      readonly wanted: WantedConnection;
+      readonly list: ModelList;
+      /** The only model that is asked for. */
+      readonly model?: string;
+    }
   | { readonly kind: 'root' };
 
 export interface ServedModel {
@@ -68,6 +82,12 @@ export interface ModelList {
 }
 
 /** Returns the path and query at a connection. A connection that is called by its name may speak formats that its kind does not list. */
-export function providerPath(connection: Connection, { format, below, query }: Forwarded): string {
-  return `${kindOf(connection).paths.get(format) ?? format.path}${below}${query}`;
+export function providerPath(
+  connection: Connection,
+  { format, below, query, version = '' }: Forwarded,
+  model: string | undefined,
+): string {
+  const path = (kindOf(connection).paths.get(format) ?? format.path).replace('{version}', version);
+  const ofModel = model === undefined ? path : path.replace('{model}', () => encodeURIComponent(model));
+  return `${ofModel}${below}${query}`;
 }

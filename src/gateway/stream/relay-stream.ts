@@ -27,6 +27,11 @@ export interface RelayOptions {
   /** Returns true if the rest may be read after the client has left, and takes a drain place for it. */
   mayDrain(): boolean;
   readonly drainMs: number;
+  /**
+   * Maximum time to read what has arrived before the stream is ended early, because the provider generates meanwhile. Output that is
+   * not read must be bounded otherwise.
+   */
+  readonly catchUpMsMax?: number;
   /** Called after each chunk. Resolves to false if no more output can be held. The stream is then ended. */
   cover?(): Promise<boolean> | undefined;
   /**
@@ -171,7 +176,9 @@ export function relayStream(options: RelayOptions): Relay {
     isTruncating = true;
     filter.stopPassing();
     source.resume();
-    for (let turn = 0, quiet = 0; turn < catchUpTurnsMax && quiet < quietTurns && !isEnding; turn += 1) {
+    const untilMs = performance.now() + (options.catchUpMsMax ?? Number.POSITIVE_INFINITY);
+    const mayWait = () => !isEnding && performance.now() < untilMs;
+    for (let turn = 0, quiet = 0; turn < catchUpTurnsMax && quiet < quietTurns && mayWait(); turn += 1) {
       hasReceived = false;
       await setImmediate();
       quiet = hasReceived ? 0 : quiet + 1;

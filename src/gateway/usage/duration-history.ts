@@ -1,5 +1,5 @@
 /** Durations of earlier calls, per model. They say when the calls in progress are expected to end. */
-import { type LearnedCounts, percentileBucket, sumOf } from '../learned/learned-counts.ts';
+import { type CallCounts, percentileBucket, sumOf } from '../../growing-holds/call-counts.ts';
 
 export interface DurationHistory {
   learn(orgId: string, model: string, durationMs: number): void;
@@ -13,7 +13,7 @@ const shape = { buckets: 64, samplesMax: 400 };
 const growth = 1.2;
 const firstMs = 100;
 
-export function createDurationHistory(learned: LearnedCounts): DurationHistory {
+export function createDurationHistory(learned: CallCounts): DurationHistory {
   return {
     learn(orgId, model, durationMs) {
       learned.add(orgId, nameOf(model), bucketOf(durationMs), shape);

@@ -35,9 +35,11 @@ export async function identifyRawCaller(
   deps: IdentifyRawDependencies,
   request: RawRequest,
   { access, operation, keyHeaders, invalidKey }: RawAccess,
+  /** The key in the query, which counts if no header has one. */
+  keyInQuery?: string,
 ): Promise<Caller> {
   const { headers, address, now, method, url, traceId } = request;
-  const token = tokenOf(headers, keyHeaders);
+  const token = tokenOf(headers, keyHeaders) ?? keyInQuery;
   if (token === undefined) {
     throw apiError(
       'unauthorized',

@@ -38,6 +38,8 @@ export interface Credential {
   readonly attribution?: Attribution | undefined;
   /** The `hold` of gateway calls of the key; null: the setting of the org. */
   readonly hold?: HoldMode | null;
+  /** The `reserve_for_running` of gateway calls of the key; null: the setting of the org. */
+  readonly reserveForRunning?: number | null;
   /** Set for a console session; undefined for a key. */
   readonly session?: CallerSession | undefined;
   /** Set if an operator acts for the org under a support grant. */
@@ -120,6 +122,7 @@ export interface Caller {
   readonly tenantId: string;
   readonly attribution?: Attribution | undefined;
   readonly hold?: HoldMode | null | undefined;
+  readonly reserveForRunning?: number | null | undefined;
   readonly session?: CallerSession | undefined;
   readonly support?: SupportIdentity | undefined;
 }
@@ -296,6 +299,7 @@ export function admitCaller(request: AccessRequest): Caller {
     tenantId: org?.id ?? platformTenant,
     attribution: credential.attribution,
     hold: credential.hold,
+    reserveForRunning: credential.reserveForRunning,
     session: credential.session,
     support: credential.support,
   };

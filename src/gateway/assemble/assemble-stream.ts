@@ -1,0 +1,38 @@
+/** Reads a stream that the gateway has requested for a plain call, and puts it together. */
+import type { Readable } from 'node:stream';
+import { eventOf, SseReader } from '../../kernel/providers/sse-reader.ts';
+import type { AssembledStream, AssemblyFormat } from '../../kernel/providers/stream-assembly.ts';
+import { dataOf } from '../../kernel/providers/stream-usage.ts';
+import { bufferOperations } from '../stream/relay-filter.ts';
+
+/** `overlong`: the stream is larger than a response may be. */
+export type ReadAssembly = AssembledStream | { readonly kind: 'overlong' };
+
+/** A stream may have more bytes than a response by this factor: each token has an event of its own. */
+const streamFactor = 4;
+
+/** Rejects if the stream is destroyed. A stream that is too large is read to its end, so that its usage is charged. */
+export async function assembleStream(
+  body: Readable,
+  format: AssemblyFormat,
+  bytesMax: number,
+): Promise<ReadAssembly> {
+  const assembly = format.start();
+  const events = new SseReader(bufferOperations);
+  let size = 0;
+  let isOverlong = false;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    isOverlong ||= events.isOverlong || size > bytesMax * streamFactor;
+    if (!isOverlong) {
+      for (const event of events.push(chunk)) {
+        assembly.read(dataOf(event));
+      }
+    }
+  }
+  const rest = events.rest();
+  if (rest.length > 0) {
+    assembly.read(dataOf(eventOf(rest, rest.toString('utf8'))));
+  }
+  return isOverlong || events.isOverlong ? { kind: 'overlong' } : assembly.result();
+}
