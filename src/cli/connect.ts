@@ -1,6 +1,6 @@
 /** `purser connect`: connects the gateway of the running service to a provider. */
 import { text } from 'node:stream/consumers';
-import { Argument, Command } from 'commander';
+import { Argument, Command, InvalidArgumentError } from 'commander';
 import { kindNames, kindOf } from '../capabilities/integration/connections/index.ts';
 import { shellVariable } from '../config/setting.ts';
 import { isWellFormedKey } from '../platform/http/routes/key-format.ts';
@@ -37,9 +37,24 @@ export function connectCommand(): Command {
     .option('--models <list>', 'models separated by commas, such as gpt-*,o4-mini (default: all)', (names) =>
       names.split(',').filter((model) => model !== ''),
     )
+    .option(
+      '--deployment <name=model>',
+      'model of a deployment of Azure, such as team-chat=gpt-4o; may be repeated, also for an existing connection without its key',
+      addDeployment,
+    )
     .option('--org <id>', 'organization (default: the only one)')
     .option('--url <url>', 'URL of the service (default: from the settings)')
     .action(connect);
+}
+
+type DeploymentModels = Readonly<Record<string, string>>;
+
+function addDeployment(text: string, before: DeploymentModels = {}): DeploymentModels {
+  const at = text.lastIndexOf('=');
+  if (at < 1 || at === text.length - 1) {
+    throw new InvalidArgumentError('It must be a name and a model, such as team-chat=gpt-4o.');
+  }
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
 interface ConnectOptions {
@@ -48,12 +63,13 @@ interface ConnectOptions {
   readonly baseUrl?: string;
   readonly name?: string;
   readonly models?: string[];
+  readonly deployment?: DeploymentModels;
   readonly org?: string;
   readonly url?: string;
 }
 
 async function connect(provider: string, options: ConnectOptions): Promise<void> {
-  const { baseUrl, name = provider, models } = options;
+  const { baseUrl, name = provider, models, deployment } = options;
   const kind = providers.find(({ commandName }) => commandName === provider)?.kind;
   const key = await keySource(options);
   const access = await openOrg(options, { createIfNone: true });
@@ -67,14 +83,14 @@ async function connect(provider: string, options: ConnectOptions): Promise<void>
     access,
     ['connections:read', 'connections:write'],
     async (secret) => {
-      const { data } = await access.api<{ data: { id: string; kind: string }[] }>(
+      const { data } = await access.api<{ data: StoredConnection[] }>(
         secret,
         'GET',
         `${path}?name=${encodeURIComponent(name)}`,
       );
       const existing = data[0];
       if (existing === undefined) {
-        const body = { name, kind, ...fields };
+        const body = { name, kind, ...fields, deployment_models: deployment };
         return ['created', await access.api<ConnectionShown>(secret, 'POST', path, body)] as const;
       }
       if (existing.kind !== kind) {
@@ -82,7 +98,12 @@ async function connect(provider: string, options: ConnectOptions): Promise<void>
       }
       return [
         'updated',
-        await access.api<ConnectionShown>(secret, 'PATCH', `${path}/${existing.id}`, fields),
+        await access.api<ConnectionShown>(secret, 'PATCH', `${path}/${existing.id}`, {
+          ...fields,
+          ...(deployment !== undefined && {
+            deployment_models: { ...existing.deployment_models, ...deployment },
+          }),
+        }),
       ] as const;
     },
   );
@@ -100,6 +121,12 @@ function nextSteps({ org, url }: ConnectOptions): string {
   return `Next: ${test}, then ${key}.`;
 }
 
+interface StoredConnection {
+  readonly id: string;
+  readonly kind: string;
+  readonly deployment_models: DeploymentModels;
+}
+
 interface ConnectionShown {
   readonly id: string;
   readonly name: string;
@@ -111,18 +138,26 @@ interface ConnectionShown {
 async function keySource({
   keyEnv,
   serviceEnv,
-}: ConnectOptions): Promise<{ api_key: string } | { api_key_env: string }> {
+  deployment,
+}: ConnectOptions): Promise<{ api_key?: string; api_key_env?: string }> {
   if (keyEnv !== undefined && serviceEnv !== undefined) {
     throw new Error('use either --key-env or --service-env');
   }
   if (serviceEnv !== undefined) {
     return { api_key_env: serviceEnv };
   }
+  const isOptional = deployment !== undefined && keyEnv === undefined;
+  if (isOptional && process.stdin.isTTY) {
+    return {};
+  }
   if (keyEnv === undefined && process.stdin.isTTY) {
     process.stderr.write("Provider's key, then Enter and Ctrl-D:\n");
   }
   const key = keyEnv === undefined ? await text(process.stdin) : shellVariable(keyEnv);
   if (key === undefined || key.trim() === '') {
+    if (isOptional) {
+      return {};
+    }
     throw new Error(
       keyEnv === undefined ? 'standard input has no key' : `${keyEnv} is not set in this shell`,
     );

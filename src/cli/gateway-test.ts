@@ -1,7 +1,11 @@
 /** `purser gateway-test`: makes one small call through the gateway for each connected provider, and reports the result. */
 import { performance } from 'node:perf_hooks';
 import { Command } from 'commander';
-import { type ConnectionKind, kindOf } from '../capabilities/integration/connections/index.ts';
+import {
+  type ConnectionKind,
+  kindOf,
+  type ProviderKind,
+} from '../capabilities/integration/connections/index.ts';
 import { callFormats } from '../kernel/providers/formats.ts';
 import { commandName } from './command-name.ts';
 import { openOrg, withOrgKey } from './org-access.ts';
@@ -69,6 +73,7 @@ interface TestTarget {
   readonly label: string;
   readonly path: string;
   readonly model: string | undefined;
+  readonly bodyOf: ProviderKind['test']['bodyOf'];
 }
 
 /** Returns the targets. Connections that would be tested by the same call are one target. */
@@ -89,20 +94,20 @@ interface TargetResult {
   readonly line: string;
 }
 
-async function tested(url: string, key: string, { label, path, model }: TestTarget): Promise<TargetResult> {
+async function tested(
+  url: string,
+  key: string,
+  { label, path, model, bodyOf }: TestTarget,
+): Promise<TargetResult> {
   if (model === undefined) {
     return { ok: false, line: `${label}: choose a model with --model` };
   }
   const startedMs = performance.now();
   try {
-    const response = await fetch(url + path, {
+    const response = await fetch(url + path.replace('{model}', encodeURIComponent(model)), {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model,
-        max_tokens: maxOutputTokens,
-        messages: [{ role: 'user', content: 'Reply with OK.' }],
-      }),
+      body: JSON.stringify(bodyOf(model, 'Reply with OK.', maxOutputTokens)),
       signal: AbortSignal.timeout(callTimeoutMs),
     });
     const answer = await response.text();
@@ -122,11 +127,11 @@ async function tested(url: string, key: string, { label, path, model }: TestTarg
   }
 }
 
-function placeOf({ kind, name }: TestedConnection): Pick<TestTarget, 'label' | 'path'> {
-  const { path } = kindOf({ kind }).test;
+function placeOf({ kind, name }: TestedConnection): Omit<TestTarget, 'model'> {
+  const { path, bodyOf } = kindOf({ kind }).test;
   return path === undefined
-    ? { label: name, path: `/compat/${name}/v1${callFormats.chat.path}` }
-    : { label: kind, path };
+    ? { label: name, path: `/compat/${name}/v1${callFormats.chat.path}`, bodyOf }
+    : { label: kind, path, bodyOf };
 }
 
 /** Returns the message of an error response. OpenAI, Anthropic and Purser all have it at `error.message`. */
