@@ -23,3 +23,14 @@ export const keyHoldField = {
   options: [{ value: '', label: 'As set for the organization' }, ...holdOptions],
   whenEmpty: 'null',
 } as const satisfies Field;
+
+export const reserveLabel = 'Kept for running calls (seconds)';
+
+/** The field of a key, which replaces the setting of its organization. */
+export const keyReserveField = {
+  name: 'reserve_for_running',
+  label: reserveLabel,
+  kind: 'number',
+  help: 'Leave blank to use the setting of the organization.',
+  whenEmpty: 'null',
+} as const satisfies Field;

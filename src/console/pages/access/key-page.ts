@@ -5,7 +5,7 @@ import { paidForCard } from '../../cost-kinds.ts';
 import { formScreens } from '../../form-screens.ts';
 import { ago, humanize, time } from '../../format.ts';
 import type { Field } from '../../forms.ts';
-import { keyHoldField } from '../../hold-options.ts';
+import { keyHoldField, keyReserveField } from '../../hold-options.ts';
 import { html } from '../../html.ts';
 import { badge } from '../../inline.ts';
 import { pathOf } from '../../operations.ts';
@@ -32,10 +32,15 @@ export const keyPageScreens: readonly Screen[] = [
     intro: 'Changes apply to the next request with the key. Role and scopes cannot be changed.',
     submit: 'Save',
     back: keyPath,
-    fields: () => [name, ...attributionFormFields, keyHoldField],
+    fields: () => [name, ...attributionFormFields, keyHoldField, keyReserveField],
     async load(visit) {
       const key = await keyOf(visit);
-      return { name: key.name, ...attributionFormValues(key), hold: key.hold ?? '' };
+      return {
+        name: key.name,
+        ...attributionFormValues(key),
+        hold: key.hold ?? '',
+        reserve_for_running: String(key.reserve_for_running ?? ''),
+      };
     },
     check: withInvalidTags,
     body: attributionBody,

@@ -8,7 +8,7 @@ import { type Filter, filterBar, filterQuery } from '../../filters.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import { ago, humanize, time } from '../../format.ts';
 import type { Field, Values } from '../../forms.ts';
-import { keyHoldField } from '../../hold-options.ts';
+import { keyHoldField, keyReserveField } from '../../hold-options.ts';
 import { html, link, type Markup, type Part, path as urlPath } from '../../html.ts';
 import { badge, code, subline } from '../../inline.ts';
 import { listing } from '../../listing.ts';
@@ -85,6 +85,7 @@ export const keyScreens = screensOf({
     expiry,
     ...attributionFormFields,
     keyHoldField,
+    keyReserveField,
   ],
   load: async (visit) => ({
     ...presetValues(visit.query.get('preset'), visit.credential),

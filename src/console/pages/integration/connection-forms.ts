@@ -83,6 +83,16 @@ const routingFields: readonly Field[] = [
       { name: 'value', label: 'Value', kind: 'text' },
     ],
   },
+  {
+    name: 'deployment_models',
+    label: 'Models of deployments',
+    kind: 'lines',
+    help: 'For Azure: the names of deployments have no price, so that their calls are refused until you state their models.',
+    parts: [
+      { name: 'name', label: 'Deployment', kind: 'text' },
+      { name: 'value', label: 'Model', kind: 'text' },
+    ],
+  },
 ];
 
 function withDefaultUrl(kinds: readonly ShownKind[]): string {
@@ -90,21 +100,32 @@ function withDefaultUrl(kinds: readonly ShownKind[]): string {
   return new Intl.ListFormat('en-GB').format(labels);
 }
 
-/** Headers are lines in the form, and an object in the API. */
+type NamedLine = { readonly name?: string; readonly value?: string };
+
+const objectOf = (lines: readonly NamedLine[]) =>
+  Object.fromEntries(lines.map(({ name = '', value = '' }) => [name, value]));
+
+/** Headers and deployments are lines in the form, and objects in the API. */
 function bodyFrom(body: Record<string, unknown>): object {
   const {
     models,
     headers = [],
+    deployment_models: deployments = [],
     ...rest
-  } = body as {
-    models?: string[];
-    headers?: { name?: string; value?: string }[];
-  };
+  } = body as { models?: string[]; headers?: NamedLine[]; deployment_models?: NamedLine[] };
   return {
     ...rest,
     models: models === undefined || models.length === 0 ? null : models,
-    headers: Object.fromEntries(headers.map(({ name = '', value = '' }) => [name, value])),
+    headers: objectOf(headers),
+    deployment_models: objectOf(deployments),
   };
+}
+
+function linesOf(field: string, values: Readonly<Record<string, string>>): [string, string][] {
+  return Object.entries(values).flatMap(([name, value], index): [string, string][] => [
+    [`${field}.${index}.name`, name],
+    [`${field}.${index}.value`, value],
+  ]);
 }
 
 function valuesFrom({ timeouts, headers, models, ...connection }: ConnectionResponse): Values {
@@ -116,12 +137,10 @@ function valuesFrom({ timeouts, headers, models, ...connection }: ConnectionResp
     priority: String(connection.priority),
     weight: String(connection.weight),
     ...Object.fromEntries(timeoutLabels.map(([name]) => [`timeouts.${name}`, String(timeouts[name])])),
-    ...Object.fromEntries(
-      Object.entries(headers).flatMap(([name, value], index) => [
-        [`headers.${index}.name`, name],
-        [`headers.${index}.value`, value],
-      ]),
-    ),
+    ...Object.fromEntries([
+      ...linesOf('headers', headers),
+      ...linesOf('deployment_models', connection.deployment_models),
+    ]),
   };
 }
 

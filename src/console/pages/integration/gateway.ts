@@ -4,7 +4,7 @@ import { card, cardOf, definitionList, empty } from '../../components.ts';
 import { filterQuery } from '../../filters.ts';
 import { formScreens } from '../../form-screens.ts';
 import { ago, count, exactUsd, milliseconds, time } from '../../format.ts';
-import { holdHelp, holdLabels, holdOptions } from '../../hold-options.ts';
+import { holdHelp, holdLabels, holdOptions, reserveLabel } from '../../hold-options.ts';
 import { html, link, type Markup, type Part, path } from '../../html.ts';
 import { badge, codeList, subline, type Tone } from '../../inline.ts';
 import { listing } from '../../listing.ts';
@@ -31,6 +31,10 @@ const unseenInputLabels = {
 const unknownTokenizerLabels = {
   estimate: 'Estimate',
   bytes: 'One token for each byte',
+};
+const plainCallLabels = {
+  as_sent: 'As they are',
+  streamed: 'As streams, put together for the client',
 };
 const onLimitLabels = {
   refuse: 'Deny the call',
@@ -107,6 +111,21 @@ export const gatewayScreens: readonly Screen[] = [
         help: 'Held and charged for each call of a tool that the provider runs. Leave blank to refuse such tools.',
       },
       { name: 'hold', label: 'Hold', kind: 'select', required: true, options: holdOptions, help: holdHelp },
+      {
+        name: 'reserve_for_running',
+        label: reserveLabel,
+        kind: 'number',
+        required: true,
+        help: 'With cost by duration: when a limit becomes tight, new calls leave running ones room for this time.',
+      },
+      {
+        name: 'plain_calls',
+        label: 'Calls that are not streamed',
+        kind: 'select',
+        required: true,
+        options: options(plainCallLabels),
+        help: 'As streams, their holds follow them too, unless the highest possible cost is held.',
+      },
       {
         name: 'on_limit',
         label: 'If a limit is reached',
@@ -229,6 +248,8 @@ function settingsBody(visit: ScreenVisit, settings: GatewayResponse): Markup {
       settings.unpriced_tool_call_usd === null ? 'Refused' : exactUsd(settings.unpriced_tool_call_usd),
     ],
     ['Hold', holdLabels[settings.hold]],
+    [reserveLabel, count(settings.reserve_for_running)],
+    ['Calls that are not streamed', plainCallLabels[settings.plain_calls]],
     ['If a limit is reached', onLimitLabels[settings.on_limit]],
     ['If the client leaves', onAbortLabels[settings.on_abort]],
     ['The end user in a call is its customer', settings.customer_from_body ? 'Yes' : 'No'],
@@ -257,6 +278,16 @@ ${card(
     ['Key set', time(connection.api_key_set_at, org.timezone)],
     ['Previous key usable until', time(connection.previous_key_until, org.timezone)],
     ['Models', modelList(connection)],
+    ...(Object.keys(connection.deployment_models).length === 0
+      ? []
+      : [
+          [
+            'Deployments',
+            Object.entries(connection.deployment_models).map(
+              ([name, model]) => html`<code>${name}: ${model}</code> `,
+            ),
+          ] as const,
+        ]),
     ['Priority', count(connection.priority)],
     ['Weight', count(connection.weight)],
     [

@@ -23,7 +23,12 @@ test('an empty form has neither, and a unit without a name is left to the API to
 });
 
 test('a list names rates that are not for text tokens, so that no model looks free', () => {
-  const none = { modifiers: [], units: {}, audio_input_usd_per_million: null };
+  const none = {
+    modifiers: [],
+    units: {},
+    audio_input_usd_per_million: null,
+    image_input_usd_per_million: null,
+  };
   expect(termSummary({ ...none, image_usd: '0.02' })).toBe('$0.02 per image');
   expect(termSummary({ ...none, request_usd: '0.005', audio_output_usd_per_million: '80' })).toBe(
     '$0.005 per request, $80.00 audio output',

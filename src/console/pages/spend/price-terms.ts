@@ -30,6 +30,7 @@ export const termFields: readonly Field[] = [
       { name: 'cache_write_usd_per_million', label: 'Cache write', kind: 'money' },
       { name: 'output_usd_per_million', label: 'Output', kind: 'money' },
       { name: 'audio_input_usd_per_million', label: 'Audio input', kind: 'money' },
+      { name: 'image_input_usd_per_million', label: 'Image input', kind: 'money' },
       { name: 'audio_output_usd_per_million', label: 'Audio output', kind: 'money' },
       { name: 'image_usd', label: 'Per image', kind: 'money' },
       { name: 'request_usd', label: 'Per request', kind: 'money' },
@@ -66,6 +67,7 @@ const otherRates = [
   ['image_usd', 'per image'],
   ['request_usd', 'per request'],
   ['audio_input_usd_per_million', 'audio input'],
+  ['image_input_usd_per_million', 'image input'],
   ['audio_output_usd_per_million', 'audio output'],
 ] as const;
 type OtherRates = Pick<Responses['models.prices.read'], (typeof otherRates)[number][0]>;

@@ -40,6 +40,7 @@ const rates = [
   ['cached_input_usd_per_million', 'Cached input, per million tokens'],
   ['cache_write_usd_per_million', 'Cache write, per million tokens'],
   ['audio_input_usd_per_million', 'Audio input, per million tokens'],
+  ['image_input_usd_per_million', 'Image input, per million tokens'],
   ['audio_output_usd_per_million', 'Audio output, per million tokens'],
   ['image_usd', 'Per image'],
   ['request_usd', 'Per request'],
