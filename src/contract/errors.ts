@@ -48,6 +48,11 @@ const held = Type.String({
   ...usd,
   description: 'The part of `spent_usd` that is held for calls in progress, as a decimal string.',
 });
+const reserved = Type.String({
+  ...usd,
+  description:
+    'The amount that a new call of the gateway leaves free for calls in progress (`reserve_for_running`), as a decimal string.',
+});
 const timestamp = Type.String({ format: 'date-time' });
 const count = Type.Integer();
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -204,6 +209,7 @@ export const errorCatalog = {
         Type.String({ description: '`pre_flight`: denied before any cost was incurred.' }),
       ),
       held_usd: Type.Optional(held),
+      reserved_usd: Type.Optional(reserved),
       attempted_usd: Type.Optional(usd),
     }),
   ),
@@ -232,6 +238,7 @@ export const errorCatalog = {
       period_start: timestamp,
       period_end: timestamp,
       held_usd: Type.Optional(held),
+      reserved_usd: Type.Optional(reserved),
       attempted_usd: Type.Optional(usd),
     }),
   ),

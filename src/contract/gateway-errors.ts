@@ -70,6 +70,11 @@ export const gatewayErrorCatalog = {
   provider_unreachable: entry(502, 'with_backoff', 'The provider could not be reached.', ['attempts']),
   provider_key_rejected: entry(502, 'after_change', 'The provider rejected the key of the connection.'),
   response_interrupted: entry(502, 'with_backoff', 'The response of the provider broke off.'),
+  response_not_assembled: entry(
+    502,
+    'with_backoff',
+    'With `plain_calls: streamed`: the stream of the provider has a part that cannot be put together. The call is charged; the next attempt is sent as it is.',
+  ),
   overloaded: entry(503, 'with_backoff', 'Too many calls are in progress.'),
   provider_timeout: entry(504, 'with_backoff', 'The provider did not answer in time.', ['attempts']),
   stream_interrupted: entry(

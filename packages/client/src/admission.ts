@@ -50,6 +50,42 @@ export async function decide(
   }
 }
 
+/**
+ * Holds more for a call. Returns false if a limit denies that, or if the service is unavailable and the fail mode is closed. `withinMs`: time
+ * after which the hold no longer covers the call.
+ */
+export async function increase(
+  { transport, timeoutMs, failMode, onError }: AdmissionOptions,
+  decisionId: string,
+  outputTokens: number,
+  withinMs: number,
+): Promise<boolean> {
+  const send = (body: object) =>
+    transport.send({
+      method: 'POST',
+      path: `/v1/decisions/${encodeURIComponent(decisionId)}/increase`,
+      body,
+      timeoutMs,
+      deadlineMs: Math.max(timeoutMs, withinMs),
+    });
+  try {
+    await send({ output_tokens: outputTokens }).catch((error) => {
+      if (!(error instanceof PurserApiError && error.is('validation_failed'))) {
+        throw error;
+      }
+      // The hold of a model without a price counts tokens alone.
+      return send({ cost_usd: '0', tokens: outputTokens });
+    });
+    return true;
+  } catch (error) {
+    if (!isUnavailable(error)) {
+      return false;
+    }
+    onError(error, { operation: 'increase' });
+    return failMode === 'open';
+  }
+}
+
 /** True if the service may have decided without an answer: it was slow, the connection broke, the caller left, or a proxy gave up. */
 function mayHold(error: unknown): boolean {
   return !(error instanceof PurserApiError) || error.status === 502 || error.status === 504;

@@ -1,25 +1,25 @@
 /** Plans a call of an SDK before its decision: its format, the estimate of its input, and the maximum of its output. */
+
+import { knownHostOf } from '../../../src/kernel/known-hosts.ts';
 import type { CallFormat } from '../../../src/kernel/providers/call-format.ts';
 import { thinkingTokensOf } from '../../../src/kernel/providers/call-request.ts';
 import { type Fields, fieldsOf } from '../../../src/kernel/providers/fields.ts';
 import { allFormats } from '../../../src/kernel/providers/formats.ts';
 import type { RequestedService } from '../../../src/kernel/providers/requested-service.ts';
 import { requestsReasoning, showsOutput } from '../../../src/kernel/providers/visible-output.ts';
+import { hasWholeStreams } from './assembled-response.ts';
+import type { CallHolds, CallToHold, HoldPlan } from './call-holds.ts';
 import { estimateInput } from './estimate.ts';
 import type { DecisionRequest } from './generated/types.ts';
 import type { MeterOptions } from './meter-options.ts';
 
-export interface CallPlan {
+/** `maxOutputTokens` and `minOutputTokens` are those of all alternative answers together. */
+export interface CallPlan extends CallToHold, HoldPlan {
   readonly format: CallFormat;
   readonly body: Fields;
-  readonly model: string;
   readonly inputTokens: number;
-  /** The maximum of all alternative answers together. */
-  readonly maxOutputTokens: number;
-  /** Number of alternative answers. */
-  readonly choices: number;
-  /** True if every output token can be seen in the response, as far as the request says. */
-  readonly showsOutput: boolean;
+  /** True if the call is sent as a stream, which is put together for its caller. */
+  readonly isAssembled: boolean;
   readonly decision: DecisionRequest;
   /** True if the usage chunk has to be requested, and is left out of the stream. */
   readonly addsUsageChunk: boolean;
@@ -27,22 +27,35 @@ export interface CallPlan {
 
 /** The least output that `fit` accepts, as in the gateway. */
 const minOutputTokens = 256;
+/** A hold that has expired cannot be increased, so that its call would be ended. */
+const growingHoldSeconds = 3_600;
+
+/** The formats whose requests have their model in the body. Calls of others are sent unmetered. */
+export const meteredFormats: readonly CallFormat[] = allFormats.filter(
+  ({ request }) => !request.isModelInPath,
+);
 
 /** Returns undefined for a request that is not metered. The start of the path differs between providers. */
 export function formatOfRequest(method: string, url: string): CallFormat | undefined {
   const { pathname } = new URL(url);
-  return method === 'POST' ? allFormats.find(({ path }) => pathname.endsWith(path)) : undefined;
+  return method === 'POST' ? meteredFormats.find(({ path }) => pathname.endsWith(path)) : undefined;
 }
 
 /** A request that cannot be metered is not sent. */
 export class UnmeteredCallError extends Error {}
 
-/** `areCatalogNames`: the provider is called by the names of its catalog. */
+export interface PlanContext {
+  readonly url: string;
+  readonly options: MeterOptions;
+  /** True if the provider is called by the names of its catalog. */
+  readonly areCatalogNames: boolean;
+  readonly holds: Pick<CallHolds, 'plan' | 'hasPartialStreams'>;
+}
+
 export function planCall(
   format: CallFormat,
   text: string,
-  options: MeterOptions,
-  areCatalogNames: boolean,
+  { url, options, areCatalogNames, holds }: PlanContext,
 ): CallPlan {
   const body = parsed(text);
   const { model } = body;
@@ -56,14 +69,25 @@ export function planCall(
     options.estimateInputTokens?.(body) ?? estimateInput(format, body, model, options.unseenInputTokens);
   const maxOutputTokens = maxOutputOf(format, body, options.defaultMaxOutputTokens);
   const choices = choicesOf(format, body);
-  const least = Math.min(maxOutputTokens, Math.max(minOutputTokens * choices, thinkingTokensOf(body) + 1));
-  const isFitting = options.onLimit === 'fit' && format.request.output !== undefined;
-  return {
-    format,
-    body,
+  const isAssembled =
+    options.plainCalls === 'streamed' &&
+    options.hold !== 'worst_case' &&
+    body.stream !== true &&
+    hasWholeStreams(knownHostOf(url)?.provider, format) &&
+    format.response.assembly?.mayAssemble(body) === true &&
+    !holds.hasPartialStreams({ url, model });
+  const isStream = body.stream === true || isAssembled;
+  const service = heldServiceOf(format, body);
+  const call = {
+    url,
     model,
-    inputTokens,
+    tier: service.service_tier ?? '',
+    isStream,
     maxOutputTokens,
+    minOutputTokens: Math.min(
+      maxOutputTokens,
+      Math.max(minOutputTokens * choices, thinkingTokensOf(body) + 1),
+    ),
     choices,
     showsOutput: showsOutput({
       requestsReasoning: requestsReasoning(body),
@@ -72,17 +96,28 @@ export function planCall(
       areCatalogNames,
       canReason: undefined,
     }),
+  };
+  const held = holds.plan(call);
+  // A paced call that is not streamed cannot be ended early, because its caller would get nothing.
+  const { onLimit = options.hold === 'paced' && !isStream ? 'fit' : 'refuse' } = options;
+  const isFitting = onLimit === 'fit' && format.request.output !== undefined;
+  return {
+    ...call,
+    ...held,
+    format,
+    body,
+    inputTokens,
+    isAssembled,
     decision: {
       model,
       input_tokens: inputTokens,
-      max_output_tokens: maxOutputTokens,
-      ...heldServiceOf(format, body),
-      ...(isFitting && { fit: true, min_output_tokens: least }),
+      max_output_tokens: held.heldTokens,
+      ...service,
+      ...(isFitting && { fit: true, min_output_tokens: Math.min(call.minOutputTokens, held.heldTokens) }),
+      ...(held.heldTokens < maxOutputTokens && { expires_in_seconds: growingHoldSeconds }),
     },
     addsUsageChunk:
-      format.request.requestsUsage &&
-      body.stream === true &&
-      fieldsOf(body.stream_options).include_usage !== true,
+      format.request.requestsUsage && isStream && fieldsOf(body.stream_options).include_usage !== true,
   };
 }
 
@@ -90,7 +125,7 @@ export function planCall(
 export function bodyToSend(plan: CallPlan, maxOutputTokens: number, knowsNewerNames: boolean): string {
   const { format, body } = plan;
   const { output } = format.request;
-  const changes: Record<string, unknown> = {};
+  const changes: Record<string, unknown> = plan.isAssembled ? { stream: true } : {};
   if (output !== undefined) {
     const each = Math.floor(maxOutputTokens / choicesOf(format, body));
     const present = output.maxNames.filter((name) => typeof body[name] === 'number');

@@ -4,11 +4,11 @@
  */
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { FormatName } from '../../../src/kernel/providers/formats.ts';
-import { allFormats } from '../../../src/kernel/providers/formats.ts';
 import { eventually } from '../../../test/support/eventually.ts';
 import { formatSamples } from '../../../test/support/format-samples.ts';
 import { expectBilled, useGatewayWorld } from '../../../test/support/gateway-world.ts';
 import { type ProviderError, providerErrors } from '../../../test/support/provider-errors.ts';
+import { meteredFormats } from './call-plan.ts';
 import { createPurser, type Purser } from './node.ts';
 
 const gateway = useGatewayWorld();
@@ -65,7 +65,7 @@ async function expectUpperBound(): Promise<void> {
 
 const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
 
-describe.each(allFormats)('$name', (format) => {
+describe.each(meteredFormats)('$name', (format) => {
   const sample = formatSamples[format.name as FormatName];
   const model = String(sample.body.model);
   const { output, requestsUsage, reasonsOnRequest } = format.request;

@@ -15,6 +15,7 @@ export type RunUsage = Pick<
   | 'output_tokens'
   | 'reasoning_tokens'
   | 'audio_input_tokens'
+  | 'image_input_tokens'
   | 'audio_output_tokens'
   | 'images'
   | 'units'

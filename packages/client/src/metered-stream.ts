@@ -1,13 +1,26 @@
 /** A streamed response on its way to the SDK: its events are passed on unchanged, and read for their usage. */
+import type { StreamCoverage } from '../../../src/growing-holds/stream-coverage.ts';
+import type { OpenStream } from '../../../src/kernel/providers/open-stream.ts';
 import { type ByteOperations, eventOf, SseReader } from '../../../src/kernel/providers/sse-reader.ts';
 import { dataOf, type StreamUsage } from '../../../src/kernel/providers/stream-usage.ts';
 
-/** The end of a stream: complete, broken off by the provider, or left by its reader. */
-export type StreamEnd = 'complete' | 'broken' | 'left';
+/** The end of a stream: complete, broken off by the provider, left by its reader, or ended because no more can be held. */
+export type StreamEnd = 'complete' | 'broken' | 'left' | 'truncated';
+
+export interface StreamTiming {
+  /** True if the provider may have sent any number of bytes that were not read. */
+  readonly isBehind: boolean;
+  /** True if the provider had to wait for the reader, so that the duration says little about its pace. */
+  readonly hasWaited: boolean;
+}
 
 export interface MeteredStreamOptions {
   readonly source: ReadableStream<Uint8Array>;
   readonly usage: StreamUsage;
+  /** Follows what the reader gets, so that the stream can be ended early. */
+  readonly open: OpenStream;
+  /** Set if the hold of the call grows. */
+  readonly coverage: StreamCoverage | undefined;
   /** Leaves out the chunk with the usage, which the SDK did not request. */
   readonly dropUsageChunk: boolean;
   /** The signal of the SDK. */
@@ -15,13 +28,15 @@ export interface MeteredStreamOptions {
   /** Returns true if the rest is read for its usage after the reader has left. */
   mayDrain(): boolean;
   /** Called once, before the reader sees the end. */
-  onEnd(end: StreamEnd): Promise<void>;
+  onEnd(end: StreamEnd, timing: StreamTiming): Promise<void>;
+  /** Returns the events that end the stream as if its maximum were reached. */
+  endingOf(isBehind: boolean): string;
   /** Closes the connection to the provider. */
   close(): void;
 }
 
 const decoder = new TextDecoder();
-const byteOperations: ByteOperations<Uint8Array> = {
+export const byteOperations: ByteOperations<Uint8Array> = {
   concat(parts) {
     const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
     let at = 0;
@@ -34,21 +49,42 @@ const byteOperations: ByteOperations<Uint8Array> = {
   decode: (bytes) => decoder.decode(bytes),
 };
 
-export function meteredStream(options: MeteredStreamOptions): ReadableStream<Uint8Array> {
-  const { usage, dropUsageChunk, signal, mayDrain, onEnd, close } = options;
+export interface MeteredStream {
+  readonly body: ReadableStream<Uint8Array>;
+  /** Ends the stream as if its maximum were reached, because no more can be held. */
+  truncate(): void;
+}
+
+/** Time without a read after which the provider may have had to wait. */
+const waitedMs = 250;
+/** Time without data after which no more is expected, and the number of reads for which it is awaited. */
+const quietMs = 5;
+const catchUpReadsMax = 1_000;
+
+export function meteredStream(options: MeteredStreamOptions): MeteredStream {
+  const { usage, open, coverage, dropUsageChunk, signal, mayDrain, onEnd, endingOf, close } = options;
   const source = options.source.getReader();
   const events = new SseReader<Uint8Array>(byteOperations);
   let hasLeft = false;
+  let lastReadMs = performance.now();
+  let hasWaited = false;
+  /** Set once the stream is being ended because its hold cannot grow: the events that end it. */
+  let truncation: Promise<string> | undefined;
 
   /** Returns the bytes to pass on. */
   function read(chunk: Uint8Array): Uint8Array[] {
     if (events.isOverlong) {
       return [chunk];
     }
-    const kept = events
-      .push(chunk)
-      .filter((event) => !(usage.read(dataOf(event)) && dropUsageChunk))
-      .map(({ raw }) => raw);
+    const kept: Uint8Array[] = [];
+    for (const event of events.push(chunk)) {
+      const data = dataOf(event);
+      const isUsageChunk = usage.read(data);
+      if (truncation === undefined && !(isUsageChunk && dropUsageChunk)) {
+        open.read(data);
+        kept.push(event.raw);
+      }
+    }
     return events.isOverlong ? [...kept, events.rest()] : kept;
   }
 
@@ -60,11 +96,14 @@ export function meteredStream(options: MeteredStreamOptions): ReadableStream<Uin
 
   /** Reads and parses one chunk. Chunks are parsed in their order, also if the reader leaves in between. */
   async function readNext(): Promise<Step> {
+    hasWaited ||= performance.now() - lastReadMs > waitedMs;
     try {
       const { done, value } = await source.read();
       return done ? { kind: 'done', parts: readRest() } : { kind: 'chunk', parts: read(value) };
     } catch (error) {
       return { kind: 'error', error };
+    } finally {
+      lastReadMs = performance.now();
     }
   }
   let last: Promise<Step> | undefined;
@@ -74,10 +113,42 @@ export function meteredStream(options: MeteredStreamOptions): ReadableStream<Uin
   };
 
   let isEnded = false;
-  async function end(how: StreamEnd): Promise<void> {
-    if (!isEnded) {
-      isEnded = true;
-      await onEnd(how);
+  let ended: Promise<void> | undefined;
+  function end(how: StreamEnd, isBehind = false): Promise<void> {
+    isEnded = true;
+    ended ??= onEnd(how, { isBehind, hasWaited });
+    return ended;
+  }
+
+  function truncate(): void {
+    if (hasLeft) {
+      close();
+    } else if (!isEnded) {
+      truncation ??= endEarly();
+    }
+  }
+
+  /** Ends the stream. What the provider sent while the hold was being increased is read first, because it is charged. */
+  async function endEarly(): Promise<string> {
+    let isQuiet = false;
+    for (let reads = 0; reads < catchUpReadsMax && !isQuiet; reads += 1) {
+      const quiet = new Promise<undefined>((resolve) => setTimeout(resolve, quietMs, undefined));
+      const next = await Promise.race([step(), quiet]);
+      isQuiet = next?.kind !== 'chunk';
+    }
+    const ending = endingOf(!isQuiet);
+    const settled = end('truncated', !isQuiet);
+    close();
+    source.cancel().catch(() => undefined);
+    await settled;
+    return ending;
+  }
+
+  /** Ends the stream if its hold cannot cover what was received. */
+  async function cover(): Promise<void> {
+    const covered = open.isOutputEnded ? undefined : coverage?.cover();
+    if (covered !== undefined && !(await covered)) {
+      truncate();
     }
   }
 
@@ -92,12 +163,13 @@ export function meteredStream(options: MeteredStreamOptions): ReadableStream<Uin
     }
     let next = await step();
     while (next.kind === 'chunk') {
+      await cover();
       next = await step();
     }
     await end(next.kind === 'done' ? 'complete' : 'left');
   }
 
-  return new ReadableStream<Uint8Array>({
+  const body = new ReadableStream<Uint8Array>({
     start(controller) {
       const abort = () => {
         if (!hasLeft && !isEnded) {
@@ -112,13 +184,22 @@ export function meteredStream(options: MeteredStreamOptions): ReadableStream<Uin
       signal?.addEventListener('abort', abort, { once: true });
     },
     async pull(controller) {
-      let next = await step();
-      while (next.kind === 'chunk' && next.parts.length === 0 && !hasLeft) {
+      let next: Step = truncation === undefined ? await step() : { kind: 'done', parts: [] };
+      while (next.kind === 'chunk' && next.parts.length === 0 && !hasLeft && truncation === undefined) {
+        await cover();
         next = await step();
       }
       if (hasLeft) {
         // The stream may have ended before `leave` could read from it.
         await (next.kind === 'chunk' ? undefined : end(next.kind === 'done' ? 'complete' : 'left'));
+        return;
+      }
+      if (truncation !== undefined) {
+        const ending = await truncation;
+        if (!hasLeft) {
+          controller.enqueue(new TextEncoder().encode(ending));
+          controller.close();
+        }
         return;
       }
       if (next.kind === 'error') {
@@ -134,10 +215,13 @@ export function meteredStream(options: MeteredStreamOptions): ReadableStream<Uin
       }
       if (next.kind === 'done') {
         controller.close();
+      } else {
+        await cover();
       }
     },
     cancel: () => void leave(),
   });
+  return { body, truncate };
 }
 
 type Step =

@@ -1,5 +1,5 @@
 /** The client: the operations of the API, `guard`, `wrap` and `withRun`. Uses Web APIs only. */
-import { type AdmissionOptions, decide, type FailMode } from './admission.ts';
+import { type AdmissionOptions, decide, type FailMode, increase } from './admission.ts';
 import { createApi } from './api.ts';
 import {
   type Attribution,
@@ -104,6 +104,8 @@ export function createPurser(options: PurserOptions = {}): Purser {
       attributed,
       decide: (request: DecisionRequest, signal?: AbortSignal) =>
         decide(admission, attributed(request), signal),
+      increase: (decisionId: string, outputTokens: number, withinMs: number) =>
+        increase(admission, decisionId, outputTokens, withinMs),
       settle: settlements.settle,
       void: settlements.void,
     };
@@ -126,7 +128,9 @@ export function createPurser(options: PurserOptions = {}): Purser {
 const meterDefaults: MeterOptions = {
   defaultMaxOutputTokens: 8_192,
   unseenInputTokens: defaultUnseenTokens,
-  onLimit: 'refuse',
+  hold: 'worst_case',
+  holdLeadMs: 2_000,
+  plainCalls: 'as_sent',
   onAbort: 'drain',
 };
 

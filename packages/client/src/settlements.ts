@@ -7,7 +7,7 @@ import type { Decision, DecisionRequest } from './generated/types.ts';
 import type { Settlement, Spool } from './spool.ts';
 import { backoffMs, type Transport } from './transport.ts';
 
-export type FailedOperation = 'decide' | 'settle' | 'void' | 'spool';
+export type FailedOperation = 'decide' | 'increase' | 'settle' | 'void' | 'spool';
 
 export interface ClientErrorContext {
   readonly operation: FailedOperation;

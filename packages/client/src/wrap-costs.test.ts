@@ -99,7 +99,14 @@ const interpreter = { type: 'code_interpreter', container: { type: 'auto' } };
 const response = { object: 'response', model: 'tooled', usage: { input_tokens: 10, output_tokens: 5 } };
 const run = (container_id: string) => ({ type: 'code_interpreter_call', container_id });
 
-test.each<[string, object, object, object]>([
+const usdOfUnits: Readonly<Record<string, string>> = {
+  code_execution: '0.05',
+  code_interpreter: '0.03',
+  web_search: '0.01',
+  'web_search:preview': '0.025',
+};
+
+test.each<[string, object, object, Record<string, number>, string?]>([
   [
     'code executions',
     { tools: [executionTool] },
@@ -125,15 +132,32 @@ test.each<[string, object, object, object]>([
     { code_interpreter: 1 },
   ],
   [
+    'no unused container of a provider that charges for none',
+    { input: 'Hi', tools: [interpreter] },
+    { ...response, output: [] },
+    {},
+    'localhost',
+  ],
+  [
+    'searches of a tool with a price of its own',
+    { input: 'Hi', tools: [{ type: 'web_search_preview' }] },
+    { ...response, output: [{ type: 'web_search_call' }] },
+    { 'web_search:preview': 1 },
+  ],
+  [
+    'searches of a size without a price of its own',
+    { input: 'Hi', tools: [{ type: 'web_search', search_context_size: 'low' }] },
+    { ...response, output: [{ type: 'web_search_call' }] },
+    { 'web_search:low': 1 },
+  ],
+  [
     'each container once',
     { input: 'Hi', tools: [interpreter] },
     { ...response, output: [run('a'), run('a'), run('b')] },
     { code_interpreter: 2 },
   ],
-])('the tools of a call are charged: %s', async (_, request, answer, units) => {
-  await putPrice(`/v1/admin/models/tooled`, '1', {
-    units: { code_execution: '0.05', code_interpreter: '0.03' },
-  });
+])('the tools of a call are charged: %s', async (_, request, answer, units, host = undefined) => {
+  await putPrice(`/v1/admin/models/tooled`, '1', { units: usdOfUnits });
   const path = 'input' in request ? 'responses' : 'messages';
   const sdk = {
     fetch: async () => Response.json(answer),
@@ -142,7 +166,7 @@ test.each<[string, object, object, object]>([
   gateway.world.clock.advanceSeconds(1);
   const body = { model: 'tooled', max_tokens: 100, messages: [], ...request };
   await (purser.wrap(sdk) as unknown as { fetch: typeof fetch }).fetch(
-    `https://provider.example/v1/${path}`,
+    `https://${host ?? (path === 'responses' ? 'api.openai.com' : 'api.anthropic.com')}/v1/${path}`,
     {
       method: 'POST',
       body: JSON.stringify(body),
@@ -154,7 +178,8 @@ test.each<[string, object, object, object]>([
   const { json } = await gateway.world.request('GET', `/v1/runs/${latest?.id}`, {
     key: gateway.org.ownerKey,
   });
-  const nanos = Object.entries(units).map(([unit, count]) => (unit === 'code_execution' ? 50 : 30) * count);
-  const usd = (nanos.reduce((sum, one) => sum + one, 0) * 1_000 + 60) / 1_000_000;
+  const priceOf = (unit: string) => Number(usdOfUnits[unit] ?? usdOfUnits.web_search);
+  const nanos = Object.entries(units).map(([unit, count]) => Math.round(priceOf(unit) * 1e9) * count);
+  const usd = (nanos.reduce((sum, one) => sum + one, 0) + 60_000) / 1e9;
   expect([json.units, Number(json.cost_usd), json.marks.includes('unpriced')]).toEqual([units, usd, false]);
 });

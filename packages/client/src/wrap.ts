@@ -3,32 +3,25 @@
  * the SDK, so that every method of the SDK is covered: plain calls, streams, their helpers and tools. Each attempt of the SDK is a call of
  * its own.
  */
-import { type CallBounds, type CallOutcome, settledUsage } from '../../../src/kernel/providers/call-end.ts';
+import type { CallOutcome } from '../../../src/kernel/providers/call-end.ts';
 import type { CallFormat } from '../../../src/kernel/providers/call-format.ts';
-import { otherModel } from '../../../src/kernel/providers/call-usage.ts';
 import { fieldsOf } from '../../../src/kernel/providers/fields.ts';
 import { receivedOf } from '../../../src/kernel/providers/received-text.ts';
 import { retryHeaders, type ShownError, shownError } from '../../../src/kernel/providers/shown-error.ts';
+import type { AssemblyFormat } from '../../../src/kernel/providers/stream-assembly.ts';
+import { assembledStream } from './assembled-response.ts';
+import { CallHolds } from './call-holds.ts';
 import { bodyToSend, type CallPlan, formatOfRequest, planCall, UnmeteredCallError } from './call-plan.ts';
-import { chargedToolsOf } from './charged-tools.ts';
 import { PurserApiError } from './errors.ts';
 import { utf8Length } from './estimate.ts';
-import type { Decision, DecisionRequest } from './generated/types.ts';
+import type { Decision } from './generated/types.ts';
 import type { MeterOptions } from './meter-options.ts';
-import { meteredStream } from './metered-stream.ts';
-import type { Settlement } from './spool.ts';
+import { type MeterDependencies, MeteredCall } from './metered-call.ts';
+import { meteredStream, type StreamEnd } from './metered-stream.ts';
 
 /** Clients of `openai` and `@anthropic-ai/sdk`, also of other versions and providers. */
 export interface SdkClient {
   withOptions(options: { fetch: typeof fetch }): unknown;
-}
-
-export interface MeterDependencies {
-  decide(request: DecisionRequest, signal: AbortSignal | undefined): Promise<Decision | undefined>;
-  /** `decision`: the request, with the attribution. */
-  settle(settlement: Settlement): Promise<void>;
-  void(decisionId: string): void;
-  attributed(request: DecisionRequest): DecisionRequest;
 }
 
 /** Time to read the rest of a response after its caller has left, and the number of responses that are read so at once. */
@@ -54,6 +47,7 @@ export function meteredFetch(
   options: MeterOptions,
 ): typeof fetch {
   let drains = 0;
+  const holds = new CallHolds(options);
   return async (input, init) => {
     const url = input instanceof Request ? input.url : String(input);
     const method = (init?.method ?? (input instanceof Request ? input.method : 'GET')).toUpperCase();
@@ -67,13 +61,22 @@ export function meteredFetch(
     let decision: Decision | undefined;
     const signal = init?.signal ?? undefined;
     try {
-      plan = planCall(format, await bodyText(input, init), options, isOpenAi);
+      plan = planCall(format, await bodyText(input, init), {
+        url,
+        options,
+        areCatalogNames: isOpenAi,
+        holds,
+      });
       decision = await deps.decide(plan.decision, signal);
     } catch (error) {
       return errorResponse(format, error);
     }
-    const call = new MeteredCall(deps, plan, decision);
     const connection = new AbortController();
+    let truncate = () => connection.abort();
+    const { holdLeadMs } = options;
+    const onDenied = () => truncate();
+    const chargesContainers = billingHosts.some((host) => isBelow(hostname, host));
+    const call = new MeteredCall({ deps, holds, holdLeadMs, plan, decision, chargesContainers, onDenied });
     const mayDrain = () => {
       if (options.onAbort === 'close' || drains >= drainsMax) {
         return false;
@@ -88,113 +91,45 @@ export function meteredFetch(
       return true;
     };
     const knowsNewerNames = isOpenAi || isBelow(hostname, 'azure.com');
-    const body = bodyToSend(plan, decision?.max_output_tokens ?? plan.maxOutputTokens, knowsNewerNames);
+    const body = bodyToSend(plan, call.maxOutputTokens, knowsNewerNames);
     const sent = forward(call, () =>
       provider(url, { ...requestInit(input, init), body, signal: connection.signal }),
     );
     return untilAborted(
-      sent.then((response) =>
-        response.body !== null && isEventStream(response)
-          ? streamed(call, response, { signal, mayDrain, close: () => connection.abort() })
-          : plain(call, response),
-      ),
+      sent.then((response) => {
+        if (!response.ok || response.body === null || !isEventStream(response)) {
+          return plain(call, response);
+        }
+        const stream = streamed(call, response, { signal, mayDrain, close: () => connection.abort() });
+        truncate = stream.truncate;
+        return plan.isAssembled ? assembled(call, holds, stream.response) : stream.response;
+      }),
       signal,
       () => mayDrain() || connection.abort(),
     );
   };
 }
 
+/** Providers that charge for containers, whether or not anything is run in them. */
+const billingHosts = ['openai.com', 'azure.com', 'anthropic.com'];
+
 function isBelow(hostname: string, domain: string): boolean {
   return hostname === domain || hostname.endsWith(`.${domain}`);
-}
-
-/** A call with its decision, which is settled or voided once. */
-class MeteredCall {
-  readonly #deps: MeterDependencies;
-  readonly plan: CallPlan;
-  readonly #decision: Decision | undefined;
-  readonly #request: DecisionRequest;
-  readonly #startedMs = Date.now();
-  #isEnded = false;
-  #resolveEnded: () => void = () => undefined;
-  readonly ended = new Promise<void>((resolve) => {
-    this.#resolveEnded = resolve;
-  });
-
-  constructor(deps: MeterDependencies, plan: CallPlan, decision: Decision | undefined) {
-    this.#deps = deps;
-    this.plan = plan;
-    this.#decision = decision;
-    // The attribution is that of the caller: it may have changed once the response ends.
-    this.#request = deps.attributed(plan.decision);
-  }
-
-  get maxOutputTokens(): number {
-    return this.#decision?.max_output_tokens ?? this.plan.maxOutputTokens;
-  }
-
-  /** Releases the hold of a call that the provider did not accept. */
-  void(): void {
-    if (this.#end() && this.#decision !== undefined) {
-      this.#deps.void(this.#decision.decision_id);
-    }
-  }
-
-  async settle(outcome: CallOutcome): Promise<void> {
-    if (!this.#end()) {
-      return;
-    }
-    const { format, body, inputTokens } = this.plan;
-    const tools = chargedToolsOf(format, body);
-    const bounds: CallBounds = {
-      inputTokens,
-      maxOutputTokens: this.maxOutputTokens,
-      chargedTools: (usage) => ({
-        serverTools: tools.charged(usage, outcome.toolCalls),
-        toolModels: usage.toolModels,
-      }),
-    };
-    const servedModel = otherModel(outcome.servedModel, this.plan.model);
-    const { fields, isFree, marks } = settledUsage(outcome, bounds, { attempts: [], isEstimated: false });
-    const {
-      input_tokens: _input,
-      max_output_tokens: _output,
-      min_output_tokens: _minimum,
-      fit: _fit,
-      expires_in_seconds: _expiry,
-      ...scope
-    } = this.#request;
-    await this.#deps.settle({
-      ...scope,
-      ...fields,
-      ...(servedModel !== undefined && { served_model: servedModel }),
-      // Zero tokens would be taken for missing usage.
-      ...(isFree && { cost_usd: '0' }),
-      ...(marks.length > 0 && { metadata: Object.fromEntries(marks.map((mark) => [mark, true])) }),
-      external_id: crypto.randomUUID(),
-      status: outcome.status,
-      latency_ms: Math.max(0, Date.now() - this.#startedMs),
-      ...(this.#decision !== undefined && { decision_id: this.#decision.decision_id }),
-    });
-  }
-
-  #end(): boolean {
-    const isFirst = !this.#isEnded;
-    this.#isEnded = true;
-    this.#resolveEnded();
-    return isFirst;
-  }
 }
 
 /** Sends the request. A request that failed or was rejected costs nothing. */
 async function forward(call: MeteredCall, send: () => Promise<Response>): Promise<Response> {
   try {
+    call.begin();
     const response = await send();
     if (!response.ok) {
       call.void();
     }
     return response;
   } catch (error) {
+    if (call.isDenied) {
+      return await denied(call);
+    }
     // Closed by the caller or by a timeout, and not by the provider: it has the request, and may answer it.
     if (error instanceof Error && error.name === 'AbortError') {
       await call.settle(unanswered('cancelled'));
@@ -205,6 +140,17 @@ async function forward(call: MeteredCall, send: () => Promise<Response>): Promis
     }
     throw error;
   }
+}
+
+/** Ends a call for which no more can be held, and whose caller has got nothing. */
+async function denied(call: MeteredCall): Promise<Response> {
+  await call.settle(unanswered('failed'));
+  return shownResponse(call.plan.format, {
+    status: 402,
+    code: 'hold_denied',
+    message: 'Purser: The call was ended, because no limit allows to hold more for it.',
+    details: {},
+  });
 }
 
 /** The `fetch` of Node waits five minutes for a response. */
@@ -230,6 +176,9 @@ async function plain(call: MeteredCall, response: Response): Promise<Response> {
   try {
     text = await response.text();
   } catch (error) {
+    if (call.isDenied) {
+      return denied(call);
+    }
     await call.settle(unanswered('failed'));
     throw error;
   }
@@ -256,29 +205,80 @@ function streamed(
   call: MeteredCall,
   response: Response,
   control: { signal: AbortSignal | undefined; mayDrain(): boolean; close(): void },
-): Response {
-  const { format, choices, showsOutput, addsUsageChunk } = call.plan;
+): { readonly response: Response; truncate(): void } {
+  const { format, choices, showsOutput, addsUsageChunk, isAssembled } = call.plan;
   const usage = format.response.readStream(utf8Length, choices);
-  const stream = meteredStream({
+  const open = format.response.openStream({
+    choices,
+    includesUsage: !addsUsageChunk || isAssembled,
+    mayTruncate: call.mayGrow,
+  });
+  const outcomeOf = (end: StreamEnd, isBehind: boolean): CallOutcome => ({
+    status: statusOf(end, usage.hasFailed),
+    usage: usage.usage(),
+    isFinal: usage.isFinal,
+    serverTools: usage.serverTools,
+    toolCalls: usage.toolCalls,
+    outputBound:
+      showsOutput && !usage.isReasoningHidden && !isBehind ? usage.outputBound : Number.POSITIVE_INFINITY,
+    receivedBytes: usage.outputBound,
+    isAccepted: true,
+    isTruncated: end === 'truncated',
+    servedModel: usage.servedModel,
+  });
+  const { body, truncate } = meteredStream({
     ...control,
     source: response.body as ReadableStream<Uint8Array>,
     usage,
-    dropUsageChunk: addsUsageChunk,
-    onEnd: (end) =>
-      call.settle({
-        status:
-          end === 'complete' && !usage.hasFailed ? 'succeeded' : end === 'left' ? 'cancelled' : 'failed',
-        usage: usage.usage(),
-        isFinal: usage.isFinal,
-        serverTools: usage.serverTools,
-        toolCalls: usage.toolCalls,
-        outputBound: showsOutput && !usage.isReasoningHidden ? usage.outputBound : Number.POSITIVE_INFINITY,
-        receivedBytes: usage.outputBound,
-        isAccepted: true,
-        servedModel: usage.servedModel,
-      }),
+    open,
+    dropUsageChunk: addsUsageChunk && !isAssembled,
+    coverage: call.coverageOf(usage, () => open.isOutputEnded),
+    endingOf: (isBehind) => open.truncated(call.chargesOf(outcomeOf('truncated', isBehind)).usage),
+    onEnd: (end, { isBehind, hasWaited }) => call.settle(outcomeOf(end, isBehind), hasWaited),
   });
-  return copyOf(response, stream);
+  return { response: copyOf(response, body), truncate };
+}
+
+/** Puts the stream of a plain call together. */
+async function assembled({ plan }: MeteredCall, holds: CallHolds, response: Response): Promise<Response> {
+  const { format } = plan;
+  const result = await assembledStream(
+    response.body as ReadableStream<Uint8Array>,
+    format.response.assembly as AssemblyFormat,
+  );
+  switch (result.kind) {
+    case 'response':
+    case 'error': {
+      const headers = new Headers(response.headers);
+      headers.set('content-type', 'application/json');
+      const { url } = response;
+      const status = result.kind === 'error' ? result.status : response.status;
+      const whole = new Response(JSON.stringify(result.body), { status, headers });
+      return Object.defineProperty(whole, 'url', { value: url });
+    }
+    case 'unknown':
+      holds.addPartialStream(plan);
+      return shownResponse(format, {
+        status: 502,
+        code: 'response_not_assembled',
+        message: `Purser: The stream has a part that cannot be put together: ${result.part}. The next attempt is not streamed.`,
+        details: {},
+      });
+    case 'unended':
+      return shownResponse(format, {
+        status: 502,
+        code: 'response_interrupted',
+        message: 'Purser: The response of the provider broke off.',
+        details: {},
+      });
+  }
+}
+
+function statusOf(end: StreamEnd, hasFailed: boolean): CallOutcome['status'] {
+  if (end === 'left') {
+    return 'cancelled';
+  }
+  return hasFailed || end === 'broken' ? 'failed' : 'succeeded';
 }
 
 /** A response with another body. Its address, which a new response lacks, is kept. */
@@ -315,7 +315,10 @@ function errorResponse(format: CallFormat, error: unknown): Response {
   if (shown === undefined) {
     throw error;
   }
-  const traceId = error instanceof PurserApiError ? (error.traceId ?? '') : '';
+  return shownResponse(format, shown, error instanceof PurserApiError ? error.traceId : undefined);
+}
+
+function shownResponse(format: CallFormat, shown: ShownError, traceId = ''): Response {
   return new Response(JSON.stringify(format.errors.bodyOf(shown, traceId)), {
     status: shown.status,
     headers: { 'content-type': 'application/json', ...retryHeaders(shown) },

@@ -594,6 +594,7 @@ export interface ChangeConnection {
   readonly weight?: number;
   readonly timeouts?: ChangeConnection_timeouts;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly deployment_models?: Readonly<Record<string, string>>;
 }
 
 export interface ChangeConnection_timeouts {
@@ -630,6 +631,7 @@ export interface ChangeKey {
   readonly attribution?: ChangeKey_attribution;
   readonly attribution_locked?: readonly AttributionField[];
   readonly hold?: 'worst_case' | 'expected' | 'paced' | null;
+  readonly reserve_for_running?: number | null;
 }
 
 export interface ChangeKey_attribution {
@@ -769,6 +771,7 @@ export interface CompleteRun {
   readonly output_tokens?: number;
   readonly reasoning_tokens?: number;
   readonly audio_input_tokens?: number;
+  readonly image_input_tokens?: number;
   readonly audio_output_tokens?: number;
   readonly images?: number;
   readonly other_models?: readonly CompleteRun_other_models[];
@@ -786,6 +789,7 @@ export interface CompleteRun_other_models {
   readonly cached_input_tokens?: number;
   readonly cache_write_tokens?: number;
   readonly cache_write_1h_tokens?: number;
+  readonly image_input_tokens?: number;
   readonly output_tokens?: number;
   readonly reasoning_tokens?: number;
 }
@@ -847,6 +851,7 @@ export interface Configuration_connections {
   readonly weight?: number;
   readonly timeouts?: ChangeConnection_timeouts;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly deployment_models?: Readonly<Record<string, string>>;
 }
 
 export interface Configuration_customer_limits {
@@ -883,6 +888,7 @@ export interface Configuration_keys {
   readonly attribution?: ChangeKey_attribution;
   readonly attribution_locked?: readonly AttributionField[];
   readonly hold?: 'worst_case' | 'expected' | 'paced' | null;
+  readonly reserve_for_running?: number | null;
 }
 
 export interface Configuration_members {
@@ -913,6 +919,7 @@ export interface Configuration_prices {
   readonly cache_write_usd_per_million?: string | null;
   readonly output_usd_per_million?: string | null;
   readonly audio_input_usd_per_million?: string | null;
+  readonly image_input_usd_per_million?: string | null;
   readonly audio_output_usd_per_million?: string | null;
   readonly image_usd?: string | null;
   readonly request_usd?: string | null;
@@ -989,12 +996,13 @@ export interface Connection {
   readonly weight: number;
   readonly timeouts: Connection_timeouts;
   readonly headers: Readonly<Record<string, string>>;
+  readonly deployment_models: Readonly<Record<string, string>>;
   readonly created_at: string;
   readonly updated_at: string;
   readonly breaker: Connection_breaker;
 }
 
-export type ConnectionKind = 'openai' | 'anthropic' | 'openai_compatible' | 'azure_openai';
+export type ConnectionKind = 'openai' | 'anthropic' | 'openai_compatible' | 'azure_openai' | 'gemini';
 
 export interface ConnectionList {
   readonly data: readonly Connection[];
@@ -1065,6 +1073,7 @@ export interface CreateConnection {
   readonly weight?: number;
   readonly timeouts?: ChangeConnection_timeouts;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly deployment_models?: Readonly<Record<string, string>>;
 }
 
 export interface CreateCreditPack {
@@ -1159,6 +1168,7 @@ export interface CreatePriceUpdate_catalog_models {
     readonly cache_write_usd_per_million?: string;
     readonly output_usd_per_million?: string;
     readonly audio_input_usd_per_million?: string;
+    readonly image_input_usd_per_million?: string;
     readonly audio_output_usd_per_million?: string;
     readonly image_usd?: string;
     readonly request_usd?: string;
@@ -1180,6 +1190,7 @@ export interface CreatePriceUpdate_catalog_models_long_context {
   readonly cache_write_usd_per_million?: string;
   readonly output_usd_per_million?: string;
   readonly audio_input_usd_per_million?: string;
+  readonly image_input_usd_per_million?: string;
   readonly audio_output_usd_per_million?: string;
   readonly image_usd?: string;
   readonly request_usd?: string;
@@ -1194,6 +1205,7 @@ export interface CreatePriceUpdate_catalog_models_rates {
   readonly cache_write_usd_per_million?: string;
   readonly output_usd_per_million?: string;
   readonly audio_input_usd_per_million?: string;
+  readonly image_input_usd_per_million?: string;
   readonly audio_output_usd_per_million?: string;
   readonly image_usd?: string;
   readonly request_usd?: string;
@@ -1227,6 +1239,7 @@ export interface CreateRun {
   readonly output_tokens?: number;
   readonly reasoning_tokens?: number;
   readonly audio_input_tokens?: number;
+  readonly image_input_tokens?: number;
   readonly audio_output_tokens?: number;
   readonly images?: number;
   readonly other_models?: readonly CompleteRun_other_models[];
@@ -1827,6 +1840,8 @@ export interface Gateway {
   readonly max_tool_calls: number;
   readonly unpriced_tool_call_usd: string | null;
   readonly hold: GatewayHold;
+  readonly reserve_for_running: number;
+  readonly plain_calls: GatewayPlainCalls;
   readonly on_limit: GatewayOnLimit;
   readonly on_abort: GatewayOnAbort;
   readonly customer_from_body: boolean;
@@ -1841,7 +1856,7 @@ export interface GatewayCall {
   readonly key_id: string;
   readonly member_id: string | null;
   readonly model: string;
-  readonly operation: 'chat' | 'responses' | 'embeddings' | 'messages';
+  readonly operation: 'chat' | 'responses' | 'embeddings' | 'messages' | 'gemini' | 'gemini_embeddings';
   readonly stream: boolean;
   readonly connection_id: string | null;
   readonly connection_name: string | null;
@@ -1882,6 +1897,8 @@ export interface GatewayPaceExceededEvent {
   readonly org_id: string;
   readonly data: GatewayEventData;
 }
+
+export type GatewayPlainCalls = 'as_sent' | 'streamed';
 
 export interface Hold {
   readonly decision_id: string;
@@ -2033,6 +2050,7 @@ export interface Key {
   readonly attribution: Key_attribution;
   readonly attribution_locked: readonly AttributionField[];
   readonly hold?: 'worst_case' | 'expected' | 'paced';
+  readonly reserve_for_running?: number;
 }
 
 export interface KeyCreatedEvent {
@@ -2136,6 +2154,7 @@ export interface KeyWithSecret {
   readonly attribution: Key_attribution;
   readonly attribution_locked: readonly AttributionField[];
   readonly hold?: 'worst_case' | 'expected' | 'paced';
+  readonly reserve_for_running?: number;
   readonly secret: string;
 }
 
@@ -2480,6 +2499,7 @@ export interface MintKey {
   readonly attribution?: ChangeKey_attribution;
   readonly attribution_locked?: readonly AttributionField[];
   readonly hold?: 'worst_case' | 'expected' | 'paced' | null;
+  readonly reserve_for_running?: number | null;
 }
 
 export interface MintOperatorKey {
@@ -2499,6 +2519,7 @@ export interface Model {
   readonly cache_write_usd_per_million: string | null;
   readonly output_usd_per_million: string | null;
   readonly audio_input_usd_per_million: string | null;
+  readonly image_input_usd_per_million: string | null;
   readonly audio_output_usd_per_million: string | null;
   readonly image_usd: string | null;
   readonly request_usd: string | null;
@@ -2536,6 +2557,7 @@ export interface ModelPrice {
   readonly cache_write_usd_per_million: string | null;
   readonly output_usd_per_million: string | null;
   readonly audio_input_usd_per_million: string | null;
+  readonly image_input_usd_per_million: string | null;
   readonly audio_output_usd_per_million: string | null;
   readonly image_usd: string | null;
   readonly request_usd: string | null;
@@ -2563,6 +2585,7 @@ export interface ModelPriceHistory {
   readonly cache_write_usd_per_million: string | null;
   readonly output_usd_per_million: string | null;
   readonly audio_input_usd_per_million: string | null;
+  readonly image_input_usd_per_million: string | null;
   readonly audio_output_usd_per_million: string | null;
   readonly image_usd: string | null;
   readonly request_usd: string | null;
@@ -2591,6 +2614,7 @@ export interface ModelPriceHistory_versions {
   readonly cache_write_usd_per_million: string | null;
   readonly output_usd_per_million: string | null;
   readonly audio_input_usd_per_million: string | null;
+  readonly image_input_usd_per_million: string | null;
   readonly audio_output_usd_per_million: string | null;
   readonly image_usd: string | null;
   readonly request_usd: string | null;
@@ -2619,6 +2643,7 @@ export interface ModelResolution {
   readonly cache_write_usd_per_million: string | null;
   readonly output_usd_per_million: string | null;
   readonly audio_input_usd_per_million: string | null;
+  readonly image_input_usd_per_million: string | null;
   readonly audio_output_usd_per_million: string | null;
   readonly image_usd: string | null;
   readonly request_usd: string | null;
@@ -2654,6 +2679,7 @@ export interface Model_modifiers {
   readonly cache_write_usd_per_million?: string;
   readonly output_usd_per_million?: string;
   readonly audio_input_usd_per_million?: string;
+  readonly image_input_usd_per_million?: string;
   readonly audio_output_usd_per_million?: string;
   readonly image_usd?: string;
   readonly request_usd?: string;
@@ -2737,6 +2763,7 @@ export interface OrgPrice {
   readonly cache_write_usd_per_million: string | null;
   readonly output_usd_per_million: string | null;
   readonly audio_input_usd_per_million: string | null;
+  readonly image_input_usd_per_million: string | null;
   readonly audio_output_usd_per_million: string | null;
   readonly image_usd: string | null;
   readonly request_usd: string | null;
@@ -2762,6 +2789,7 @@ export interface OrgPriceHistory {
   readonly cache_write_usd_per_million: string | null;
   readonly output_usd_per_million: string | null;
   readonly audio_input_usd_per_million: string | null;
+  readonly image_input_usd_per_million: string | null;
   readonly audio_output_usd_per_million: string | null;
   readonly image_usd: string | null;
   readonly request_usd: string | null;
@@ -3221,6 +3249,8 @@ export interface PutGateway {
   readonly max_tool_calls?: number;
   readonly unpriced_tool_call_usd?: string | null;
   readonly hold?: GatewayHold;
+  readonly reserve_for_running?: number;
+  readonly plain_calls?: GatewayPlainCalls;
   readonly on_limit?: GatewayOnLimit;
   readonly on_abort?: GatewayOnAbort;
   readonly customer_from_body?: boolean;
@@ -3233,6 +3263,7 @@ export interface PutModelPrice {
   readonly cache_write_usd_per_million?: string | null;
   readonly output_usd_per_million?: string | null;
   readonly audio_input_usd_per_million?: string | null;
+  readonly image_input_usd_per_million?: string | null;
   readonly audio_output_usd_per_million?: string | null;
   readonly image_usd?: string | null;
   readonly request_usd?: string | null;
@@ -3259,6 +3290,7 @@ export interface PutModelPrice_modifiers {
   readonly cache_write_usd_per_million?: string;
   readonly output_usd_per_million?: string;
   readonly audio_input_usd_per_million?: string;
+  readonly image_input_usd_per_million?: string;
   readonly audio_output_usd_per_million?: string;
   readonly image_usd?: string;
   readonly request_usd?: string;
@@ -3284,6 +3316,7 @@ export interface PutOrgPrice {
   readonly cache_write_usd_per_million?: string | null;
   readonly output_usd_per_million?: string | null;
   readonly audio_input_usd_per_million?: string | null;
+  readonly image_input_usd_per_million?: string | null;
   readonly audio_output_usd_per_million?: string | null;
   readonly image_usd?: string | null;
   readonly request_usd?: string | null;
@@ -3386,6 +3419,7 @@ export interface PutUnpricedPolicy {
   readonly cache_write_usd_per_million?: string | null;
   readonly output_usd_per_million?: string | null;
   readonly audio_input_usd_per_million?: string | null;
+  readonly image_input_usd_per_million?: string | null;
   readonly audio_output_usd_per_million?: string | null;
   readonly image_usd?: string | null;
   readonly request_usd?: string | null;
@@ -4355,6 +4389,7 @@ export interface UnpricedPolicy {
   readonly cache_write_usd_per_million: string | null;
   readonly output_usd_per_million: string | null;
   readonly audio_input_usd_per_million: string | null;
+  readonly image_input_usd_per_million: string | null;
   readonly audio_output_usd_per_million: string | null;
   readonly image_usd: string | null;
   readonly request_usd: string | null;
@@ -4690,6 +4725,7 @@ export interface ErrorDetails {
     readonly resets_at: string;
     readonly reason?: string;
     readonly held_usd?: string;
+    readonly reserved_usd?: string;
     readonly attempted_usd?: string;
   };
   readonly chain_budget_exceeded: {
@@ -4706,6 +4742,7 @@ export interface ErrorDetails {
     readonly period_start: string;
     readonly period_end: string;
     readonly held_usd?: string;
+    readonly reserved_usd?: string;
     readonly attempted_usd?: string;
   };
   readonly quota_exhausted: {
