@@ -29,6 +29,10 @@ REASONING_BESIDES = {"xai", "gemini"}
 
 def reported(entry):
     """Returns the usage of the response, and the fields of the response that matter besides."""
+    if entry["api"] == "gemini":
+        # Each chunk of a stream has the usage so far: https://ai.google.dev/api/generate-content#UsageMetadata
+        chunks = [entry["response"]] if "response" in entry else [data for _, data in entry["events"]]
+        return chunks[-1].get("usageMetadata"), {**chunks[-1], "model": chunks[-1]["modelVersion"], "chunks": chunks}
     if "response" in entry:
         return entry["response"].get("usage"), entry["response"]
     usage, response = None, {}
@@ -73,14 +77,17 @@ def chat_tokens(entry, usage):
 
 
 def responses_tokens(_, usage):
-    """https://platform.openai.com/docs/api-reference/responses/object"""
+    """
+    https://platform.openai.com/docs/api-reference/responses/object
+    Fireworks names the counts as in chats: https://docs.fireworks.ai/guides/response-api
+    """
     details = usage.get("input_tokens_details") or {}
     output = usage.get("output_tokens_details") or {}
     return tokens_of(
-        input=usage["input_tokens"],
+        input=usage.get("input_tokens", usage.get("prompt_tokens")),
         cached_input=details.get("cached_tokens") or 0,
         cache_write=details.get("cache_write_tokens") or 0,
-        output=usage["output_tokens"],
+        output=usage.get("output_tokens", usage.get("completion_tokens")),
         reasoning=output.get("reasoning_tokens") or 0,
     )
 
@@ -137,6 +144,26 @@ def embeddings_tokens(_, usage):
     return tokens_of(input=usage.get("prompt_tokens", usage["total_tokens"]))
 
 
+def gemini_tokens(_, usage):
+    """
+    https://ai.google.dev/api/generate-content#UsageMetadata: the prompt includes the cached content and leaves out the results of tools, the
+    candidates leave out the thoughts.
+    """
+
+    def audio(name):
+        return sum(one["tokenCount"] for one in usage.get(name, []) if one["modality"] == "AUDIO")
+
+    thoughts = usage.get("thoughtsTokenCount", 0)
+    return tokens_of(
+        input=usage["promptTokenCount"] + usage.get("toolUsePromptTokenCount", 0),
+        cached_input=usage.get("cachedContentTokenCount", 0),
+        audio_input=audio("promptTokensDetails"),
+        output=usage.get("candidatesTokenCount", 0) + thoughts,
+        reasoning=thoughts,
+        audio_output=audio("candidatesTokensDetails"),
+    )
+
+
 def tokens_of(**counts):
     return {kind: count for kind, count in counts.items() if count}
 
@@ -146,6 +173,7 @@ TOKENS = {
     "responses": responses_tokens,
     "messages": messages_tokens,
     "embeddings": embeddings_tokens,
+    "gemini": gemini_tokens,
 }
 
 
@@ -200,6 +228,15 @@ def response_units(items, usage, response):
     return {unit: count for unit, count in calls.items() if count and unit != "mcp"}
 
 
+def priced_units(entry, units, price):
+    """The tool `web_search_preview` may have a price of its own: https://developers.openai.com/api/docs/pricing"""
+    types = {tool.get("type", "") for tool in (entry.get("request") or {}).get("tools") or []}
+    is_preview = any(kind.startswith("web_search_preview") for kind in types)
+    if not is_preview or "web_search:preview" not in price.get("units", {}):
+        return units
+    return {"web_search:preview" if unit == "web_search" else unit: count for unit, count in units.items()}
+
+
 def image_usage(response):
     """
     https://developers.openai.com/api/docs/guides/image-generation: the tool has a model of its own, whose tokens are charged. The response
@@ -209,7 +246,9 @@ def image_usage(response):
     if not images.get("input_tokens") and not images.get("output_tokens"):
         return {}
     model = next(tool["model"] for tool in response["tools"] if tool["type"] == "image_generation")
-    return {model: {"input": images["input_tokens"], "output": images["output_tokens"]}}
+    tokens = {"input": images["input_tokens"], "output": images["output_tokens"]}
+    of_images = (images.get("input_tokens_details") or {}).get("image_tokens")
+    return {model: {**tokens, "image_input": of_images} if of_images else tokens}
 
 
 def items_in(entry, response):
@@ -231,7 +270,7 @@ def parts_of(tokens, units, price, tier):
     rates = rates_of(price, tier)
     rest = dict(tokens)
     rest["input"] = tokens.get("input", 0) - sum(
-        tokens.get(kind, 0) for kind in ("cached_input", "cache_write", "cache_write_1h", "audio_input")
+        tokens.get(kind, 0) for kind in ("cached_input", "cache_write", "cache_write_1h", "audio_input", "image_input")
     )
     rest["output"] = tokens.get("output", 0) - tokens.get("reasoning", 0) - tokens.get("audio_output", 0)
     parts = {}
@@ -251,6 +290,8 @@ def text_of(amount):
 
 def service_of(entry, usage, response):
     """Anthropic reports its tier and place with the usage: https://platform.claude.com/docs/en/api/service-tiers"""
+    if entry["api"] == "gemini":
+        return usage.get("serviceTier"), None
     fields = usage if entry["api"] == "messages" else response
     return fields.get("service_tier"), usage.get("inference_geo")
 
@@ -288,7 +329,7 @@ def scaled(parts, cost):
 
 def is_whole(entry, usage):
     """True if the usage is that of a whole response, and not 0 for output that was sent."""
-    counts = [usage.get(name) for name in ("prompt_tokens", "input_tokens", "total_tokens")] if usage else []
+    counts = [usage.get(name) for name in ("prompt_tokens", "input_tokens", "total_tokens", "promptTokenCount")] if usage else []
     if not any(counts) and entry["api"] != "embeddings":
         return False
     if "events" not in entry or entry["api"] != "messages":
@@ -303,9 +344,9 @@ def expected_of(entry, prices):
         least = TOKENS[entry["api"]](entry, usage) if usage else {}
         return {"is_estimated": True, "tokens": least}
     tokens = TOKENS[entry["api"]](entry, usage)
-    units = units_in(entry, usage, response)
     tier, region = service_of(entry, usage, response)
     served = response.get("model") or entry["model"]
+    units = priced_units(entry, units_in(entry, usage, response), prices[served])
     others = {**other_models_tokens(entry, usage), **image_usage(response)}
     for images in image_usage(response).values():
         tokens = {kind: tokens.get(kind, 0) + images.get(kind, 0) for kind in {**tokens, **images}}
@@ -345,7 +386,7 @@ def terms_of(price, run):
     if long and run["tokens"]["input"] > long["above"]:
         rates = {**rates, **rates_of(long, tier)}
     factor = Decimal(price.get("regions", {}).get(run.get("region"), "1"))
-    return {"rates": {kind: Decimal(rate) * factor for kind, rate in rates.items()}}
+    return {"rates": {kind: Decimal(rate) * factor for kind, rate in rates.items()}, "units": price.get("units", {})}
 
 
 def reported_runs(differing):
@@ -353,7 +394,7 @@ def reported_runs(differing):
     path = CORPUS / "reported.json"
     reported = json.loads(path.read_text())
     for run in reported["runs"]:
-        parts = parts_of(run["tokens"], {}, terms_of(reported["prices"][run["model"]], run), None)
+        parts = parts_of(run["tokens"], run.get("units", {}), terms_of(reported["prices"][run["model"]], run), None)
         expected = {
             "cost_usd": text_of(sum(parts.values(), Decimal(0)).quantize(BILLIONTH, ROUND_CEILING)),
             "parts_usd": {kind: text_of(amount) for kind, amount in parts.items()},

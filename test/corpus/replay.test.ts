@@ -16,8 +16,10 @@ import { useFixture } from '../support/fixtures.ts';
 import { connectionTo, providerKey, type RunSummary, useGatewayWorld } from '../support/gateway-world.ts';
 
 const entries = readCorpus();
-const named = (isEstimated: boolean) =>
-  entries
+/** The client does not meter calls in Gemini's own format. */
+const metered = entries.filter(({ api }) => api !== 'gemini');
+const named = (side: Side, isEstimated: boolean) =>
+  (side === 'client' ? metered : entries)
     .filter(({ expected }) => (expected.is_estimated === true) === isEstimated)
     .map((entry) => [entry.id, entry] as const);
 const gateway = useGatewayWorld();
@@ -30,6 +32,7 @@ const paths = {
   responses: '/responses',
   messages: '/messages',
   embeddings: '/embeddings',
+  gemini: '',
 } as const;
 
 /** Connections, by their name. Those of all other providers are of the last kind. */
@@ -38,6 +41,7 @@ const kinds = {
   anthropic: 'anthropic',
   azure: 'azure_openai',
   compatible: 'openai_compatible',
+  google: 'gemini',
 } as const;
 
 type Side = 'gateway' | 'client';
@@ -70,14 +74,14 @@ beforeAll(async () => {
     requestTimeoutMs: 600_000,
     onError: (error) => errors.push(error),
   });
-  await forEach(entries, async (entry) => {
+  await forEach(metered, async (entry) => {
     const meter = purser.wrap(
-      { withOptions: (options: { fetch: typeof fetch }) => options },
+      { withOptions: (options: { fetch: typeof fetch }) => options, fetch: toProvider },
       {
         attribution: { workflow: entry.id, action: 'client' },
       },
     ) as unknown as { fetch: typeof fetch };
-    answers.client.set(entry.id, await call(meter.fetch, `${provider.url}/v1${paths[entry.api]}`, entry));
+    answers.client.set(entry.id, await call(meter.fetch, `${hostOf(entry)}/v1${paths[entry.api]}`, entry));
   });
   await purser.flush();
   await eventually(async () => expect(await gateway.holds()).toBe(0));
@@ -87,6 +91,15 @@ beforeAll(async () => {
     (action === 'client' ? runs.client : runs.gateway).set(String(workflow), json);
   });
 });
+
+/** The client knows from the host what is charged besides the usage. */
+function hostOf({ provider: name }: CorpusEntry): string {
+  const isKnown = name === 'openai' || name === 'anthropic';
+  return isKnown ? `https://api.${name}.com` : provider.url;
+}
+
+const toProvider: typeof fetch = (url, init) =>
+  fetch(String(url).replace(/^https:\/\/api\.\w+\.com/, provider.url), init);
 
 async function setPrices(): Promise<void> {
   for (const [model, price] of readPrices()) {
@@ -116,6 +129,13 @@ function callGateway(entry: CorpusEntry): Promise<Replayed> {
     anthropic: '/anthropic/v1',
     azure: `/compat/azure/openai${api === 'responses' ? '' : `/deployments/${encodeURIComponent(model)}`}`,
   };
+  if (api === 'gemini') {
+    const method = entry.events === undefined ? 'generateContent' : 'streamGenerateContent?alt=sse';
+    return call(fetch, `${gateway.url}/gemini/v1beta/models/${model}:${method}`, entry, {
+      authorization: `Bearer ${gateway.key}`,
+      'x-svc-workflow': entry.id,
+    });
+  }
   const base = below[connection] ?? `/compat/${connection}/v1`;
   return call(fetch, `${gateway.url}${base}${paths[api]}`, entry, {
     authorization: `Bearer ${gateway.key}`,
@@ -193,7 +213,7 @@ test('the ids of entries are unique, and no part of the client has failed', () =
 });
 
 describe.each(['gateway', 'client'] as const)('the %s', (side) => {
-  test.each(named(false))(
+  test.each(named(side, false))(
     'posts the documented usage and cost of %s, and relays its bytes',
     (id, { expected, ...entry }) => {
       expectRelayed(side, entry);
@@ -208,7 +228,7 @@ describe.each(['gateway', 'client'] as const)('the %s', (side) => {
     },
   );
 
-  test.each(named(true))(
+  test.each(named(side, true))(
     'charges an upper bound for %s, whose usage is not whole',
     (id, { expected: { tokens }, ...entry }) => {
       expectRelayed(side, entry);

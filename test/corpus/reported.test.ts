@@ -11,6 +11,7 @@ interface ReportedRun {
   readonly tier?: string;
   readonly region?: string;
   readonly tokens: Expected['tokens'];
+  readonly units?: Readonly<Record<string, number>>;
   readonly expected: Pick<Expected, 'cost_usd' | 'parts_usd'>;
 }
 
@@ -20,7 +21,7 @@ const { runs } = JSON.parse(readFileSync(join(import.meta.dirname, 'reported.jso
 const gateway = useGatewayWorld();
 
 test.each(runs.map((run) => [run.id, run] as const))('charges the documented cost of %s', async (_, run) => {
-  const { model, tier, region, tokens, expected } = run;
+  const { model, tier, region, tokens, units, expected } = run;
   const { status, json } = await gateway.world.request('POST', '/v1/runs', {
     key: gateway.org.ownerKey,
     body: {
@@ -31,6 +32,7 @@ test.each(runs.map((run) => [run.id, run] as const))('charges the documented cos
       cache_write_tokens: tokens.cache_write ?? 0,
       cache_write_1h_tokens: tokens.cache_write_1h ?? 0,
       output_tokens: tokens.output ?? 0,
+      units,
       service_tier: tier,
       region,
     },

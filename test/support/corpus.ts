@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 const directory = join(import.meta.dirname, '../corpus');
 
-export type CorpusApi = 'chat' | 'responses' | 'messages' | 'embeddings';
+export type CorpusApi = 'chat' | 'responses' | 'messages' | 'embeddings' | 'gemini';
 
 export interface CorpusEntry {
   readonly id: string;
@@ -47,6 +47,7 @@ export type TokenKind =
   | 'output'
   | 'reasoning'
   | 'audio_input'
+  | 'image_input'
   | 'audio_output';
 
 export interface CorpusPrice {
@@ -106,6 +107,14 @@ export function requestOf({ id, api, model, request, events }: CorpusEntry): obj
       };
     case 'embeddings':
       return { ...common, user: id, input: 'Hello' };
+    case 'gemini':
+      // The path has the model, and whether the answer is streamed.
+      return {
+        ...request,
+        labels: { entry: id },
+        contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
+        generationConfig: { maxOutputTokens: 1_000 },
+      };
   }
 }
 
@@ -160,6 +169,10 @@ async function textOf(message: IncomingMessage): Promise<string> {
 }
 
 function idIn(text: string): string {
-  const { user, metadata } = JSON.parse(text) as { user?: string; metadata?: { user_id?: string } };
-  return user ?? metadata?.user_id ?? '';
+  const { user, metadata, labels } = JSON.parse(text) as {
+    user?: string;
+    metadata?: { user_id?: string };
+    labels?: { entry?: string };
+  };
+  return user ?? metadata?.user_id ?? labels?.entry ?? '';
 }
