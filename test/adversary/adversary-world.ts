@@ -11,7 +11,7 @@ import { bytesOf, type Draft, type MutationName, mutations } from './mutations.t
 import { type Personality, personalities } from './personalities.ts';
 import { putModels } from './price-table.ts';
 import type { Delivery } from './replies.ts';
-import { pathsOf, type ValidCall } from './valid-calls.ts';
+import type { ValidCall } from './valid-calls.ts';
 
 export interface PlannedMutation {
   readonly name: MutationName;
@@ -63,6 +63,7 @@ export async function createAdversaryWorld(): Promise<AdversaryWorld> {
   gateway.connections = [
     connectionTo(provider.url),
     connectionTo(provider.url, 'anthropic'),
+    connectionTo(provider.url, 'gemini'),
     connectionTo(provider.url, 'openai_compatible', { name: compatibleName, id: 'con_compatible' }),
   ];
   // The calls continue this response, so the caller must have created it.
@@ -172,11 +173,8 @@ export async function createAdversaryWorld(): Promise<AdversaryWorld> {
   };
 }
 
-export function pathOf({
-  call: { shape },
-  isCompatible,
-}: Pick<PlannedCall, 'call' | 'isCompatible'>): string {
-  return isCompatible ? pathsOf[shape].replace('/openai/', `/compat/${compatibleName}/`) : pathsOf[shape];
+export function pathOf({ call: { path }, isCompatible }: Pick<PlannedCall, 'call' | 'isCompatible'>): string {
+  return isCompatible ? path.replace('/openai/', `/compat/${compatibleName}/`) : path;
 }
 
 export function draftOf({ call, mutations: planned }: Pick<PlannedCall, 'call' | 'mutations'>): Draft {

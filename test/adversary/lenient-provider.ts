@@ -3,11 +3,19 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
-import type { FormatName } from '../../src/kernel/providers/formats.ts';
 import { InvalidJson, parseTree } from './json-tree.ts';
 import type { Personality } from './personalities.ts';
 import { type Delivery, isReportable, plainReply, streamedReply } from './replies.ts';
+import type { AdversaryShape } from './shapes.ts';
 import { billOf, outputTokensOf, RejectedCall, type UnderstoodCall, understand } from './understood-call.ts';
+
+const geminiPath = /^\/v1(?:beta)?\/models\/(.+):(\w+)$/;
+const geminiShapes: Readonly<Record<string, AdversaryShape>> = {
+  generateContent: 'gemini',
+  streamGenerateContent: 'gemini',
+  embedContent: 'gemini_embeddings',
+  batchEmbedContents: 'gemini_embeddings',
+};
 
 /** A request that the provider received. */
 export interface BilledRequest {
@@ -50,7 +58,7 @@ export async function startLenientProvider(personality: Personality): Promise<Le
   return Object.assign(provider, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
 }
 
-const shapesOfPaths: Readonly<Record<string, FormatName>> = {
+const shapesOfPaths: Readonly<Record<string, AdversaryShape>> = {
   '/v1/chat/completions': 'chat',
   '/v1/responses': 'responses',
   '/v1/embeddings': 'embeddings',
@@ -70,7 +78,9 @@ async function serve(
   }
   const body = Buffer.concat(parts);
   await provider.onRequest();
-  const shape = shapesOfPaths[new URL(message.url ?? '', 'http://provider').pathname];
+  const { pathname } = new URL(message.url ?? '', 'http://provider');
+  const [, modelInPath, method = ''] = geminiPath.exec(pathname) ?? [];
+  const shape = shapesOfPaths[pathname] ?? geminiShapes[method];
   if (shape === undefined) {
     throw new Error(`a request for ${message.url}`);
   }
@@ -82,6 +92,9 @@ async function serve(
       parseTree(text),
       personality,
       String(message.headers['anthropic-beta'] ?? ''),
+      modelInPath === undefined
+        ? undefined
+        : { model: decodeURIComponent(modelInPath), isStream: method.startsWith('stream') },
     );
   } catch (error) {
     if (!(error instanceof RejectedCall) && !(error instanceof InvalidJson)) {
@@ -112,7 +125,7 @@ async function serve(
 }
 
 async function sendPlain(
-  shape: FormatName,
+  shape: AdversaryShape,
   understood: UnderstoodCall,
   delivery: Delivery,
   response: ServerResponse,
@@ -127,7 +140,7 @@ async function sendPlain(
 }
 
 async function sendStream(
-  shape: FormatName,
+  shape: AdversaryShape,
   request: BilledRequest,
   understood: UnderstoodCall,
   delivery: Delivery,

@@ -1,7 +1,6 @@
 /** Changes to a valid call. Each is drawn from a seed of its own, so that a failing call can be repeated with fewer of them. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { Random } from '../../src/demo/random.ts';
-import type { FormatName } from '../../src/kernel/providers/formats.ts';
 import {
   jsonOf,
   type List,
@@ -15,12 +14,13 @@ import {
   treeOf,
 } from './json-tree.ts';
 import { variantOf } from './name-variants.ts';
+import { type AdversaryShape, isGemini } from './shapes.ts';
 import { hostileText, payload } from './texts.ts';
 import { costlyMembers, pngOf } from './valid-calls.ts';
 
 /** A call that is being changed. */
 export interface Draft {
-  readonly shape: FormatName;
+  readonly shape: AdversaryShape;
   readonly body: Members;
   readonly headers: Record<string, string>;
   /** Makes the bytes of the body from its text. */
@@ -342,7 +342,7 @@ export const mutations = {
       { type: 'text', text: 'short', source: { type: 'url', url: 'https://images.invalid/large.png' } },
     ]);
     const parts = Array.from({ length: random.pick([1, 1, 20]) }, () => part);
-    set(draft, contentOf(draft.shape), [{ role: 'user', content: parts }]);
+    set(draft, contentOf(draft.shape), turnOf(draft.shape, parts));
   },
   'move content into an unknown member': (draft, random) => {
     const { member } = pickMember(draft, random);
@@ -486,14 +486,16 @@ export const mutations = {
       `data:image/png,${encodeURIComponent(data)}`,
     ]);
     const detail = random.pick(['low', 'high', 'auto', 'LOW', 'original', null]);
-    const parts: Readonly<Record<FormatName, unknown>> = {
+    const parts: Readonly<Record<AdversaryShape, unknown>> = {
       chat: { type: 'image_url', image_url: { url, detail } },
       responses: { type: 'input_image', image_url: url, detail },
       messages: { type: 'image', source: { type: 'base64', media_type: 'image/png', data } },
       embeddings: { type: 'image_url', image_url: { url } },
+      gemini: { inlineData: { mimeType: 'image/png', data } },
+      gemini_embeddings: { inline_data: { mime_type: 'image/png', data } },
     };
     const content = Array.from({ length: random.pick([1, 5]) }, () => parts[draft.shape]);
-    set(draft, contentOf(draft.shape), [{ role: 'user', content }]);
+    set(draft, contentOf(draft.shape), turnOf(draft.shape, content));
   },
   'add a field of some provider': (draft, random) => {
     const [name, value] = random.pick(providerFields);
@@ -572,6 +574,74 @@ export const mutations = {
       }
     }
   },
+  'change a setting of Gemini': (draft, random) => {
+    const [name, value] = random.pick<readonly [string, unknown]>([
+      ['maxOutputTokens', 1_900],
+      ['max_output_tokens', 1_900],
+      ['max-output-tokens', 1_900],
+      ['MaxOutputTokens', 1_900],
+      ['maxTokens', 1_900],
+      ['maxOutputTokens', '1900'],
+      ['maxOutputTokens', null],
+      ['maxOutputTokens', -1],
+      ['maxOutputTokens', 0],
+      ['max_output_tokens', 1_900.5],
+      ['candidateCount', 5],
+      ['candidate_count', 5],
+      ['candidate_count', '5'],
+      ['CandidateCount', 5],
+      ['thinkingConfig', { thinkingBudget: 5_000 }],
+      ['thinking_config', { thinking_level: 'high' }],
+      ['responseSchema', { description: payload }],
+      ['response_json_schema', { description: payload }],
+      ['responseModalities', ['IMAGE', 'AUDIO']],
+      ['speechConfig', { languageCode: payload }],
+    ]);
+    const config = draft.body.members.find((one) => /^"generation_?config"$/i.test(one.name));
+    if (config?.value.kind === 'object') {
+      insert(config.value, random, name, value);
+    } else {
+      set(draft, random.pick(['generationConfig', 'generation_config']), { [name]: value });
+    }
+  },
+  'add a tool of Gemini': (draft, random) => {
+    const name = random.pick([
+      ...['googleSearch', 'google_search', 'googleSearchRetrieval', 'googleMaps', 'google_maps'],
+      ...['urlContext', 'url_context', 'codeExecution', 'fileSearch', 'computerUse', 'enterpriseWebSearch'],
+      ...['GoogleSearch', 'google-search', 'retrieval'],
+    ]);
+    const tool = { [name]: random.pick<unknown>([{}, null, true, [], { excludeDomains: [payload] }]) };
+    const beside = { functionDeclarations: [{ name: 'a', description: 'b' }] };
+    set(
+      draft,
+      random.pick(['tools', 'Tools', 'tool']),
+      random.pick<unknown>([[tool], [beside, tool], [{ ...beside, ...tool }], tool, [[tool]]]),
+    );
+  },
+  'put unusual parts into a turn': (draft, random) => {
+    const text = Buffer.from(payload).toString('base64');
+    const part = random.pick<object>([
+      { inlineData: { mimeType: 'text/plain', data: text } },
+      { inline_data: { mime_type: 'text/html', mimeType: 'image/png', data: text } },
+      { inlineData: { mimeType: 'image/png', data: pngOf(9_000, 9_000) } },
+      {
+        inlineData: { mimeType: 'image/png', data: pngOf(8, 8) },
+        inline_data: { data: pngOf(9_000, 9_000) },
+      },
+      { fileData: { mimeType: 'video/mp4', fileUri: 'https://youtu.be/1' } },
+      { file_data: { file_uri: 'files/1' } },
+      { text: 'short', thought: true, thoughtSignature: payload },
+      { functionResponse: { name: 'a', response: { output: payload } } },
+      { function_response: { name: 'a', parts: [{ inline_data: { mime_type: 'text/plain', data: text } }] } },
+      { functionCall: { name: 'a', args: { text: payload } } },
+      { executableCode: { language: 'PYTHON', code: payload } },
+      { code_execution_result: { outcome: 'OUTCOME_OK', output: payload } },
+      { toolResponse: { toolType: 'GOOGLE_SEARCH_WEB', response: { text: payload } } },
+      { partMetadata: { text: payload } },
+      { text: payload, Text: payload },
+    ]);
+    set(draft, contentOf(draft.shape), turnOf(draft.shape, [part, { text: 'a' }]));
+  },
   'use another model': (draft, random) => {
     set(
       draft,
@@ -584,6 +654,15 @@ export const mutations = {
 export type MutationName = keyof typeof mutations;
 export const mutationNames = Object.keys(mutations) as readonly MutationName[];
 
-function contentOf(shape: FormatName): string {
+function contentOf(shape: AdversaryShape): string {
+  if (isGemini(shape)) {
+    return shape === 'gemini' ? 'contents' : 'content';
+  }
   return shape === 'chat' || shape === 'messages' ? 'messages' : 'input';
+}
+
+function turnOf(shape: AdversaryShape, parts: readonly unknown[]): unknown {
+  return shape === 'gemini_embeddings'
+    ? { parts }
+    : [{ role: 'user', [isGemini(shape) ? 'parts' : 'content']: parts }];
 }

@@ -1,6 +1,7 @@
 /** Ways in which providers read a request more leniently than its format says. Each is known from a parser, a framework or a provider. */
-import type { FormatName } from '../../src/kernel/providers/formats.ts';
+
 import { type Member, type Node, nameOf, textOf } from './json-tree.ts';
+import { type AdversaryShape, isGemini } from './shapes.ts';
 
 export interface Personality {
   readonly name: string;
@@ -13,7 +14,7 @@ export interface Personality {
   /** The text that becomes the prompt: that of the documented fields, every string in the body, or every name and value. */
   readonly prompt: 'documented' | 'strings' | 'names and values';
   /** Returns the names of the maximum of the output that the provider knows, the one that counts first. */
-  maxNames(shape: FormatName): readonly string[];
+  maxNames(shape: AdversaryShape): readonly string[];
   /** True if fields of other providers and of routers in front of them are understood. */
   readonly hasExtensions: boolean;
   /** True if the charset in the content type is used. */
@@ -22,11 +23,13 @@ export interface Personality {
   readonly dropsInvalidBytes: boolean;
 }
 
-const documentedMaxNames: Readonly<Record<FormatName, readonly string[]>> = {
+const documentedMaxNames: Readonly<Record<AdversaryShape, readonly string[]>> = {
   chat: ['max_completion_tokens', 'max_tokens'],
   responses: ['max_output_tokens'],
   messages: ['max_tokens'],
   embeddings: [],
+  gemini: ['max_output_tokens'],
+  gemini_embeddings: [],
 };
 const otherMaxNames = [
   'max_new_tokens',
@@ -149,6 +152,10 @@ const knownNames = [
     'name',
     'json_schema',
   ],
+  ...['contents', 'system_instruction', 'parts', 'inline_data', 'mime_type', 'file_uri', 'requests'],
+  ...['function_declarations', 'google_search', 'google_search_retrieval', 'google_maps', 'url_context'],
+  ...['code_execution', 'file_search', 'thinking_config', 'response_schema', 'response_json_schema'],
+  ...['parameters_json_schema', 'function_call', 'function_response', 'args', 'response'],
   ...['input_audio', 'audio', 'modalities', 'tool_calls', 'function', 'output', 'thinking_budget', 'summary'],
 ];
 
@@ -156,34 +163,43 @@ const knownNames = [
 export type Plain = string | number | boolean | null | readonly Plain[] | { readonly [name: string]: Plain };
 export type Fields = Readonly<Record<string, Plain | undefined>>;
 
-const knownByFold = new Map<Personality['fold'], ReadonlyMap<string, string>>();
+type KnownNames = ReadonlyMap<string, string>;
+const namesByFold = new Map<Personality['fold'], KnownNames>();
+const bothCasesByFold = new Map<Personality['fold'], KnownNames>();
 
-function knownNamesOf(fold: Personality['fold']): ReadonlyMap<string, string> {
-  const known = knownByFold.get(fold) ?? new Map(knownNames.map((name) => [fold(name), name]));
-  knownByFold.set(fold, known);
+const camelCase = (name: string) => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+/** Gemini reads each name in camelCase and in snake_case. */
+function knownNamesOf(fold: Personality['fold'], shape: AdversaryShape): KnownNames {
+  const byFold = isGemini(shape) ? bothCasesByFold : namesByFold;
+  const spellings = (name: string) => (isGemini(shape) ? [camelCase(name), name] : [name]);
+  const known =
+    byFold.get(fold) ??
+    new Map(knownNames.flatMap((name) => spellings(name).map((one) => [fold(one), name] as const)));
+  byFold.set(fold, known);
   return known;
 }
 
-export function plainOf(node: Node, personality: Personality): Plain {
+export function plainOf(node: Node, personality: Personality, shape: AdversaryShape): Plain {
   switch (node.kind) {
     case 'scalar':
       return textOf(node) ?? (JSON.parse(node.json) as Plain);
     case 'list':
-      return node.items.map((item) => plainOf(item, personality));
+      return node.items.map((item) => plainOf(item, personality, shape));
     case 'object':
-      return objectOf(node.members, personality);
+      return objectOf(node.members, personality, shape);
   }
 }
 
-function objectOf(members: readonly Member[], personality: Personality): Plain {
+function objectOf(members: readonly Member[], personality: Personality, shape: AdversaryShape): Plain {
   const { fold, repeated } = personality;
-  const known = knownNamesOf(fold);
+  const known = knownNamesOf(fold, shape);
   const values = new Map<string, Plain>();
   for (const member of members) {
     const given = nameOf(member);
     const name = known.get(fold(given)) ?? given;
     const before = values.get(name);
-    const value = plainOf(member.value, personality);
+    const value = plainOf(member.value, personality, shape);
     if (before === undefined || repeated === 'last') {
       values.set(name, value);
     } else if (repeated === 'merged') {

@@ -1,12 +1,12 @@
 /** The models of the provider, with their prices. The gateway gets the same prices, and the provider computes its bill from them. */
 import { formatUsd } from '../../src/kernel/money.ts';
-import type { FormatName } from '../../src/kernel/providers/formats.ts';
 import type { World } from '../harness.ts';
+import type { AdversaryShape } from './shapes.ts';
 import type { Tokenizer } from './token-counts.ts';
 
 export interface PricedModel {
   readonly name: string;
-  readonly provider: 'openai' | 'anthropic';
+  readonly provider: 'openai' | 'anthropic' | 'google';
   readonly tokenizer: Tokenizer;
   /** In nanodollars for each token. */
   readonly input: bigint;
@@ -35,22 +35,29 @@ export const models: readonly PricedModel[] = [
   { ...expensive, name: 'claude-expensive', provider: 'anthropic', tokenizer: 'o200k' },
   { ...usual, name: 'text-embedding-usual', provider: 'openai', tokenizer: 'cl100k', output: 0n },
   { ...expensive, name: 'text-embedding-expensive', provider: 'openai', tokenizer: 'cl100k', output: 0n },
+  // As for Claude, no public tokenizer counts as Gemini does.
+  { ...usual, name: 'gemini-3-usual', provider: 'google', tokenizer: 'o200k' },
+  { ...expensive, name: 'gemini-3-expensive', provider: 'google', tokenizer: 'o200k' },
+  { ...usual, name: 'gemini-embedding-usual', provider: 'google', tokenizer: 'o200k', output: 0n },
+  { ...expensive, name: 'gemini-embedding-expensive', provider: 'google', tokenizer: 'o200k', output: 0n },
 ];
 
 export function modelNamed(name: unknown): PricedModel | undefined {
   return models.find((model) => model.name === name);
 }
 
-export function usualModelOf(shape: FormatName): string {
+export function usualModelOf(shape: AdversaryShape): string {
   return {
     chat: 'gpt-4o-usual',
     responses: 'gpt-4o-usual',
     messages: 'claude-usual',
     embeddings: 'text-embedding-usual',
+    gemini: 'gemini-3-usual',
+    gemini_embeddings: 'gemini-embedding-usual',
   }[shape];
 }
 
-export function expensiveModelOf(shape: FormatName): string {
+export function expensiveModelOf(shape: AdversaryShape): string {
   return usualModelOf(shape).replace('usual', 'expensive');
 }
 
@@ -60,6 +67,7 @@ export const unitNanos: Readonly<Record<string, bigint>> = {
   file_search: 2_500_000n,
   code_interpreter: 30_000_000n,
   image_generation: 40_000_000n,
+  maps_query: 25_000_000n,
 };
 
 /** Tiers that cost more than the usual one. */

@@ -1,6 +1,7 @@
 /** Responses of the provider in each format: whole or streamed, with true usage or without any. */
-import type { FormatName } from '../../src/kernel/providers/formats.ts';
+
 import { unitNanos } from './price-table.ts';
+import { type AdversaryShape, isGemini } from './shapes.ts';
 import { outputTokensOf, type UnderstoodCall } from './understood-call.ts';
 
 /** `broken`: the connection is lost in the middle of the response. */
@@ -28,11 +29,18 @@ function outputOf({ outputTokens, hidesReasoning }: UnderstoodCall): Output {
   return { shown: outputTokens - hidden, hidden };
 }
 
-export function plainReply(shape: FormatName, call: UnderstoodCall, hasUsage: boolean): object {
+export function plainReply(shape: AdversaryShape, call: UnderstoodCall, hasUsage: boolean): object {
   const usage = hasUsage && !call.isBackground ? usageOf(shape, call) : undefined;
   const { shown } = outputOf(call);
   const common = { id: 'reply_1', model: call.model.name, ...(usage !== undefined && { usage }) };
   switch (shape) {
+    case 'gemini':
+      return geminiReply(call, hasUsage, shown, 'MAX_TOKENS');
+    case 'gemini_embeddings':
+      return {
+        embedding: { values: [0.5] },
+        ...(hasUsage && { usageMetadata: usageOf(shape, call) }),
+      };
     case 'chat':
       return {
         ...common,
@@ -72,6 +80,27 @@ function tierOf({ tier }: UnderstoodCall, usual = 'default'): object {
   return { service_tier: tier ?? usual };
 }
 
+/** A whole answer of Gemini, or a chunk with the usage so far. */
+function geminiReply(call: UnderstoodCall, hasUsage: boolean, shown: number, finishReason?: string): object {
+  const webSearchQueries = Array.from({ length: call.tool?.calls ?? 0 }, (_, index) => `query ${index}`);
+  const grounding =
+    call.tool?.unit === 'web_search'
+      ? { webSearchQueries }
+      : { groundingChunks: [{ maps: { uri: 'https://maps.invalid' } }] };
+  const isGrounded = call.tool?.unit === 'web_search' || call.tool?.unit === 'maps_query';
+  return {
+    responseId: 'reply_1',
+    modelVersion: call.model.name,
+    candidates: Array.from({ length: call.choices }, (_, index) => ({
+      index,
+      content: { role: 'model', parts: [{ text: outputText(shown) }] },
+      ...(finishReason !== undefined && { finishReason }),
+      ...(isGrounded && { groundingMetadata: grounding }),
+    })),
+    ...(hasUsage && { usageMetadata: usageOf('gemini', call) }),
+  };
+}
+
 function itemsOf(call: UnderstoodCall, shown: number): object[] {
   return [
     ...toolItems(call),
@@ -99,10 +128,22 @@ function toolBlocks({ tool }: UnderstoodCall): object[] {
   }));
 }
 
-function usageOf(shape: FormatName, call: UnderstoodCall): object {
+function usageOf(shape: AdversaryShape, call: UnderstoodCall): object {
   const { inputTokens, tier, isCachedForAnHour } = call;
   const outputTokens = outputTokensOf(call);
   switch (shape) {
+    case 'gemini':
+    case 'gemini_embeddings': {
+      const { hidden } = outputOf(call);
+      const thoughts = hidden * call.choices;
+      return {
+        promptTokenCount: inputTokens,
+        candidatesTokenCount: outputTokens - thoughts,
+        ...(thoughts > 0 && { thoughtsTokenCount: thoughts }),
+        totalTokenCount: inputTokens + outputTokens,
+        ...(tier !== undefined && { serviceTier: tier.toUpperCase() }),
+      };
+    }
     case 'embeddings':
       return { prompt_tokens: inputTokens, total_tokens: inputTokens };
     case 'chat':
@@ -132,27 +173,31 @@ function usageOf(shape: FormatName, call: UnderstoodCall): object {
 }
 
 /** True if the format can report everything that is billed. */
-export function isReportable(shape: FormatName, call: UnderstoodCall): boolean {
+export function isReportable(shape: AdversaryShape, call: UnderstoodCall): boolean {
   const { unit = 'web_search' } = call.tool ?? {};
   const isShown = {
     chat: false,
     embeddings: false,
+    gemini: true,
+    gemini_embeddings: false,
     messages: unit === 'web_search',
     responses: unit in unitNanos,
   };
   return (
     (call.tool === undefined ? !call.mayHideTools : isShown[shape]) &&
     !call.isBackground &&
-    (!call.isStream || call.includesUsage)
+    (!call.isStream || call.includesUsage || isGemini(shape))
   );
 }
 
-export function streamedReply(shape: FormatName, call: UnderstoodCall, hasUsage: boolean): Piece[] {
+export function streamedReply(shape: AdversaryShape, call: UnderstoodCall, hasUsage: boolean): Piece[] {
   switch (shape) {
     case 'messages':
       return streamedMessage(call, hasUsage);
     case 'responses':
       return streamedResponse(call, hasUsage);
+    case 'gemini':
+      return streamedGemini(call, hasUsage);
     default:
       return streamedChat(call, hasUsage);
   }
@@ -196,6 +241,31 @@ function streamedChat(call: UnderstoodCall, hasUsage: boolean): Piece[] {
     pieces.push(chunk([], 0, { usage: usageOf('chat', call) }));
   }
   return [...pieces, { text: 'data: [DONE]\n\n', tokens: call.rejectedTokens }];
+}
+
+function streamedGemini(call: UnderstoodCall, hasUsage: boolean): Piece[] {
+  const { shown, hidden } = outputOf(call);
+  let generated = 0;
+  const chunk = (tokens: number, length: number, finishReason?: string) => {
+    generated += tokens;
+    const sofar = { ...call, choices: 1, rejectedTokens: 0, outputTokens: generated };
+    const { candidates } = geminiReply(call, false, length, finishReason) as { candidates: object[] };
+    const usageMetadata = usageOf('gemini', { ...sofar, hidesReasoning: false });
+    return event(
+      {
+        responseId: 'reply_1',
+        modelVersion: call.model.name,
+        candidates,
+        ...(hasUsage && { usageMetadata }),
+      },
+      tokens,
+    );
+  };
+  return [
+    chunk(hidden * call.choices, 0),
+    ...chunksOf(shown).map(({ length }) => chunk(length * call.choices, length)),
+    chunk(0, 0, 'MAX_TOKENS'),
+  ];
 }
 
 function streamedResponse(call: UnderstoodCall, hasUsage: boolean): Piece[] {

@@ -53,6 +53,12 @@ export function tokensOfTiles(size: Size | undefined, isLow: boolean): number {
   return 85 + tiles(size.width) * tiles(size.height) * 170;
 }
 
+/** Gemini: 258 tokens for each tile of 768 pixels; small images are one tile. */
+export function tokensOfGeminiTiles(size: Size): number {
+  const isSmall = Math.max(size.width, size.height) <= 384;
+  return 258 * (isSmall ? 1 : Math.ceil(size.width / 768) * Math.ceil(size.height / 768));
+}
+
 /** Claude: a token for 750 pixels, at most 1,600. */
 export function tokensOfPixels(size: Size | undefined): number {
   return size === undefined ? 1_600 : Math.min(1_600, Math.ceil((size.width * size.height) / 750));

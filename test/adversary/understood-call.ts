@@ -1,9 +1,10 @@
 /** A request as a provider of some personality understands it: the tokens, tool calls and rates that it will bill. */
-import type { FormatName } from '../../src/kernel/providers/formats.ts';
+
 import type { Node } from './json-tree.ts';
 import { type Fields, isList, isObject, type Personality, type Plain, plainOf } from './personalities.ts';
 import { modelNamed, type PricedModel, tierFactors, unitNanos } from './price-table.ts';
-import { sizeOfPng, tokensOf, tokensOfPixels, tokensOfTiles } from './token-counts.ts';
+import { type AdversaryShape, isEmbeddings, isGemini } from './shapes.ts';
+import { sizeOfPng, tokensOf, tokensOfGeminiTiles, tokensOfPixels, tokensOfTiles } from './token-counts.ts';
 
 export interface UnderstoodCall {
   readonly model: PricedModel;
@@ -55,10 +56,13 @@ const promptFields = [
     'response_format',
     'text',
   ],
-  ...['documents'],
+  ...['documents', 'contents', 'system_instruction', 'content', 'requests'],
 ];
 /** Values that are written into the prompt as JSON. */
-const jsonFields = new Set(['parameters', 'input_schema', 'schema', 'arguments']);
+const jsonFields = new Set([
+  ...['parameters', 'input_schema', 'schema', 'arguments'],
+  ...['parameters_json_schema', 'args', 'response', 'response_schema', 'response_json_schema'],
+]);
 /** Values in which nothing is looked for, besides text. */
 const opaqueFields = new Set([
   ...jsonFields,
@@ -69,7 +73,7 @@ const opaqueFields = new Set([
 ]);
 const toolCalls = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use']);
 /** Texts that are no part of the prompt: ids and words of the format, which are short. */
-const formatFields = new Set(['type', 'role', 'id', 'detail', 'media_type', 'model']);
+const formatFields = new Set(['type', 'role', 'id', 'detail', 'media_type', 'mime_type', 'model']);
 const formatTextMax = 64;
 /** Settings of a call, which are no part of its prompt as long as they are as short as the documentation demands. */
 const settingFields = new Set([
@@ -108,6 +112,15 @@ const referringFields = [
   ],
   ...['mcp_servers', 'server_url', 'connector_id', 'input_audio'],
 ];
+/** Tools of Gemini, with the unit that has a price. Results of the others cost tokens alone. */
+const geminiUnits: Readonly<Record<string, string>> = {
+  google_search: 'web_search',
+  google_search_retrieval: 'web_search',
+  google_maps: 'maps_query',
+  url_context: 'url_context',
+  code_execution: 'code_execution',
+  file_search: 'tokens',
+};
 /** Fields of Azure, OpenRouter, xAI, Alibaba, Gemini and others that add input. */
 const extensionFields = [
   ...[
@@ -125,30 +138,45 @@ const otherChoices = ['best_of', 'candidate_count', 'num_return_sequences', 'num
 const optionFields = ['options', 'parameters', 'generation_config', 'extra_body'];
 const searchExtensions = ['web_search_options', 'plugins', 'search_parameters', 'enable_search'];
 
+/** The path of a request to Gemini. */
+export interface CalledPath {
+  readonly model: string;
+  readonly isStream: boolean;
+}
+
 /** `betas` are features that headers turn on. */
 export function understand(
-  shape: FormatName,
+  shape: AdversaryShape,
   tree: Node,
   personality: Personality,
   betas: string,
+  path: CalledPath | undefined,
 ): UnderstoodCall {
-  const body = plainOf(tree, personality);
+  const body = plainOf(tree, personality, shape);
   if (!isObject(body)) {
     throw new RejectedCall('the body is not an object');
   }
-  return new Reader(shape, body, personality, betas).call();
+  return new Reader(shape, body, personality, betas, path).call();
 }
 
 /** Anthropic's header for a context of a million tokens, as a factor of the usual context. */
 const largeContext = { beta: 'context-1m', factor: 5 };
 
 class Reader {
-  readonly #shape: FormatName;
+  readonly #shape: AdversaryShape;
   readonly #body: Fields;
   readonly #contextFactor: number;
   readonly #personality: Personality;
+  readonly #path: CalledPath | undefined;
 
-  constructor(shape: FormatName, body: Fields, personality: Personality, betas: string) {
+  constructor(
+    shape: AdversaryShape,
+    body: Fields,
+    personality: Personality,
+    betas: string,
+    path: CalledPath | undefined,
+  ) {
+    this.#path = path;
     this.#shape = shape;
     this.#contextFactor = shape === 'messages' && betas.includes(largeContext.beta) ? largeContext.factor : 1;
     this.#body = body;
@@ -158,6 +186,7 @@ class Reader {
   call(): UnderstoodCall {
     const shape = this.#shape;
     const body = this.#body;
+    this.#rejectUnknownChoices();
     const model = this.#model();
     const references = this.#refersTo(body as Plain);
     const tool = this.#toolCalls();
@@ -169,26 +198,27 @@ class Reader {
     if (counted > contextTokens) {
       throw new RejectedCall('the prompt is longer than the context');
     }
-    const isStream = shape !== 'embeddings' && this.#flag(body.stream);
+    const isStream = this.#path?.isStream ?? (shape !== 'embeddings' && this.#flag(body.stream));
     return {
       model,
       isStream,
       includesUsage: shape !== 'chat' || this.#flag(this.#fields(body.stream_options).include_usage),
-      choices: shape === 'chat' ? this.#choices() : 1,
+      choices: shape === 'chat' || shape === 'gemini' ? this.#choices() : 1,
       inputTokens,
-      outputTokens: shape === 'embeddings' ? 0 : this.#maximum(model),
+      outputTokens: isEmbeddings(shape) ? 0 : this.#maximum(model),
       rejectedTokens: shape === 'chat' ? this.#textTokens(model, body.prediction) : 0,
       tool,
       mayHideTools: shape === 'chat' && this.#offersTools(),
       tier: this.#tier(),
       isCachedForAnHour: shape === 'messages' && this.#hasOneHour(body as Plain),
-      hidesReasoning: shape !== 'embeddings' && this.#requestsReasoning(),
+      hidesReasoning: !isEmbeddings(shape) && this.#requestsReasoning(),
       isBackground: shape === 'responses' && this.#flag(body.background),
     };
   }
 
   #model(): PricedModel {
-    const { model: given, models: alternatives } = this.#body;
+    const { models: alternatives } = this.#body;
+    const given = this.#path === undefined ? this.#body.model : this.#modelAtGemini(this.#path.model);
     const routed =
       this.#personality.hasExtensions && isList(alternatives)
         ? alternatives.map(modelNamed).findLast((one) => one !== undefined)
@@ -198,6 +228,16 @@ class Reader {
       throw new RejectedCall('there is no such model');
     }
     return model;
+  }
+
+  /** A lenient provider serves the model that the body names last. */
+  #modelAtGemini(model: string): string {
+    const { requests } = this.#body;
+    const inner = isList(requests) ? requests.map((one) => this.#fields(one).model) : [];
+    const named = [this.#body.model, ...inner].findLast((one) => typeof one === 'string');
+    return this.#personality.hasExtensions && typeof named === 'string'
+      ? named.replace(/^models\//, '')
+      : model;
   }
 
   #fields(value: Plain | undefined): Fields {
@@ -221,7 +261,8 @@ class Reader {
   }
 
   #maximum(model: PricedModel): number {
-    for (const fields of [...this.#optionObjects(), this.#body]) {
+    const isAtTop = !isGemini(this.#shape) || this.#personality.hasExtensions;
+    for (const fields of [...this.#optionObjects(), ...(isAtTop ? [this.#body] : [])]) {
       for (const name of this.#personality.maxNames(this.#shape)) {
         const given = this.#count(fields[name]);
         if (given !== undefined && given >= 0) {
@@ -232,16 +273,36 @@ class Reader {
     return model.maxOutputTokens;
   }
 
-  /** Objects in which other providers have their settings. */
+  /** Objects in which Gemini and other providers have their settings. */
   #optionObjects(): Fields[] {
-    return this.#personality.hasExtensions ? optionFields.map((name) => this.#fields(this.#body[name])) : [];
+    const documented = isGemini(this.#shape) ? ['generation_config'] : [];
+    return [...documented, ...(this.#personality.hasExtensions ? optionFields : [])].map((name) =>
+      this.#fields(this.#body[name]),
+    );
+  }
+
+  /** Google rejects names that it does not know. Only those that count answers matter here: the gateway believes each of them. */
+  #rejectUnknownChoices(): void {
+    const config = this.#fields(this.#body.generation_config);
+    const isUnknown =
+      ['n', ...otherChoices].some((name) => this.#body[name] != null) ||
+      ['n', ...otherChoices].some((name) => name !== 'candidate_count' && config[name] != null);
+    if (isGemini(this.#shape) && !this.#personality.hasExtensions && isUnknown) {
+      throw new RejectedCall('a name is not known');
+    }
   }
 
   #choices(): number {
     const others = this.#personality.hasExtensions
       ? [this.#body, ...this.#optionObjects()].flatMap((fields) => otherChoices.map((name) => fields[name]))
       : [];
-    return Math.max(1, ...[this.#body.n, ...others].map((value) => Math.ceil(this.#count(value) ?? 1)));
+    const { hasExtensions } = this.#personality;
+    const config = isGemini(this.#shape) ? this.#fields(this.#body.generation_config) : {};
+    const usual = isGemini(this.#shape) && !hasExtensions ? [] : [this.#body.n, config.n];
+    return Math.max(
+      1,
+      ...[config.candidate_count, ...usual, ...others].map((value) => Math.ceil(this.#count(value) ?? 1)),
+    );
   }
 
   #tier(): string | undefined {
@@ -253,6 +314,7 @@ class Reader {
   #requestsReasoning(): boolean {
     const { thinking, reasoning, reasoning_effort: effort } = this.#body;
     return (
+      (isGemini(this.#shape) && isObject(this.#fields(this.#body.generation_config).thinking_config)) ||
       (isObject(thinking) && thinking.type !== 'disabled') ||
       (isObject(reasoning) && reasoning.effort !== 'none') ||
       (typeof effort === 'string' && effort !== 'none')
@@ -261,7 +323,7 @@ class Reader {
 
   /** The tools that the provider runs. */
   #serverTools(): Fields[] {
-    const tools = this.#shape === 'embeddings' ? undefined : this.#body.tools;
+    const tools = isEmbeddings(this.#shape) ? undefined : this.#body.tools;
     const { coerces, hasExtensions } = this.#personality;
     const listed = isList(tools) ? tools : coerces && isObject(tools) ? [tools] : [];
     return listed.filter(
@@ -286,6 +348,10 @@ class Reader {
 
   /** The provider calls the first of its tools as often as it may. */
   #toolCalls(): ToolCalls | undefined {
+    const unit = this.#shape === 'gemini' ? this.#geminiTool() : undefined;
+    if (unit !== undefined) {
+      return { unit, calls: unit === 'maps_query' ? 1 : usualToolCalls };
+    }
     const [tool] = this.#serverTools();
     if (tool !== undefined) {
       const type = String(tool.type);
@@ -297,9 +363,20 @@ class Reader {
     return searchExtensions.some((name) => this.#uses(name)) ? { unit: 'web_search', calls: 1 } : undefined;
   }
 
+  /** The unit of the first tool that Gemini runs. Its tools are named by their members. */
+  #geminiTool(): string | undefined {
+    const { tools } = this.#body;
+    const listed = isList(tools) ? tools : this.#personality.coerces && isObject(tools) ? [tools] : [];
+    return listed
+      .flatMap((tool) => Object.entries(this.#fields(tool)))
+      .filter(([, value]) => value !== null)
+      .map(([name]) => geminiUnits[name])
+      .find((unit) => unit !== undefined);
+  }
+
   /** True if the provider understands this field of other providers, and the body has it. */
   #uses(name: string): boolean {
-    const value = this.#shape === 'embeddings' ? null : this.#body[name];
+    const value = isEmbeddings(this.#shape) ? null : this.#body[name];
     const isOff = value == null || value === false || (isList(value) && value.length === 0);
     return this.#personality.hasExtensions && !isOff;
   }
@@ -319,7 +396,9 @@ class Reader {
         !this.#isInline(value)) ||
       referringFields.some((name) => value[name] != null && value[name] !== '') ||
       (value === this.#body &&
-        (isObject(value.prompt) || extensionFields.some((name) => this.#uses(name)))) ||
+        (isObject(value.prompt) ||
+          (this.#shape === 'gemini' && typeof value.cached_content === 'string') ||
+          extensionFields.some((name) => this.#uses(name)))) ||
       Object.entries(value).some(([name, inner]) => !opaqueFields.has(name) && this.#refersTo(inner))
     );
   }
@@ -352,9 +431,14 @@ class Reader {
     const names = Object.keys(this.#body).filter((name) =>
       prompt === 'strings' ? !this.#isShortSetting(name) : promptFields.includes(name),
     );
+    const { response_schema: schema, response_json_schema: json = schema } = this.#fields(
+      this.#body.generation_config,
+    );
+    const isSchemaRead = prompt === 'documented' && this.#shape === 'gemini' && json !== undefined;
+    const schemaTokens = isSchemaRead ? tokensOf(model.tokenizer, JSON.stringify(json)) : 0;
     return names.reduce(
       (sum, name) => sum + this.#textTokens(model, this.#body[name], name),
-      this.#shape === 'embeddings' ? 0 : tokensPerCall,
+      isEmbeddings(this.#shape) ? 0 : tokensPerCall + schemaTokens,
     );
   }
 
@@ -410,9 +494,21 @@ class Reader {
   }
 
   /** An image is found by its content, whatever the type of its part says. */
-  #imageTokens({ provider }: PricedModel, object: { readonly [name: string]: Plain }): number {
+  #imageTokens({ provider, tokenizer }: PricedModel, object: { readonly [name: string]: Plain }): number {
     const nested = this.#fields(object.image_url);
     const source = this.#fields(object.source);
+    const inline = this.#fields(object.inline_data);
+    if (provider === 'google' && typeof inline.data === 'string') {
+      const bytes = Buffer.from(inline.data, 'base64');
+      const size = sizeOfPng(bytes);
+      if (size !== undefined) {
+        return tokensOfGeminiTiles(size);
+      }
+      if (String(inline.mime_type).startsWith('text/')) {
+        return tokensOf(tokenizer, bytes.toString());
+      }
+      throw new RejectedCall('the media cannot be read');
+    }
     const url = [object.image_url, nested.url, source.url].find((one) => typeof one === 'string');
     const data = typeof source.data === 'string' && source.type !== 'text' ? source.data : undefined;
     if (url === undefined && data === undefined) {

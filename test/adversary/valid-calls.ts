@@ -1,14 +1,16 @@
 /** Valid calls of each format: text, images, files, tools, structured outputs, reasoning and several turns. */
-import type { FormatName } from '../../src/kernel/providers/formats.ts';
+
 import { expensiveModelOf, usualModelOf } from './price-table.ts';
+import { type AdversaryShape, isEmbeddings, isGemini } from './shapes.ts';
 
 export interface ValidCall {
   readonly name: string;
-  readonly shape: FormatName;
+  readonly shape: AdversaryShape;
+  readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export const pathsOf: Readonly<Record<FormatName, string>> = {
+const pathsOf: Readonly<Record<Exclude<AdversaryShape, 'gemini' | 'gemini_embeddings'>, string>> = {
   chat: '/openai/v1/chat/completions',
   responses: '/openai/v1/responses',
   embeddings: '/openai/v1/embeddings',
@@ -187,26 +189,112 @@ const embeddingsBodies: Readonly<Record<string, object>> = {
   tokens: { input: [791, 2362, 315, 279, 9395] },
 };
 
-const bodies: Readonly<Record<FormatName, Readonly<Record<string, object>>>> = {
+const contents = [{ role: 'user', parts: [{ text: question }] }];
+
+const geminiBodies: Readonly<Record<string, object>> = {
+  text: {
+    contents,
+    systemInstruction: { parts: [{ text: 'Be brief.' }] },
+    generationConfig: { maxOutputTokens: 60 },
+  },
+  'snake case': {
+    contents,
+    system_instruction: { parts: [{ text: 'Be brief.' }] },
+    generation_config: { max_output_tokens: 60, top_k: 3 },
+  },
+  'no maximum': { contents },
+  candidates: { contents, generationConfig: { maxOutputTokens: 40, candidateCount: 2 } },
+  image: {
+    contents: [
+      { role: 'user', parts: [{ text: question }, { inlineData: { mimeType: 'image/png', data: png } }] },
+    ],
+    generationConfig: { maxOutputTokens: 60 },
+  },
+  tools: {
+    contents: [
+      ...contents,
+      { role: 'model', parts: [{ functionCall: { name: 'weather', args: { city: 'Oslo' } } }] },
+      { role: 'user', parts: [{ functionResponse: { name: 'weather', response: { degrees: 4 } } }] },
+    ],
+    tools: [{ functionDeclarations: [{ name: 'weather', description: 'The weather', parameters: weather }] }],
+    generationConfig: { maxOutputTokens: 60 },
+  },
+  search: { contents, tools: [{ googleSearch: {} }], generationConfig: { maxOutputTokens: 60 } },
+  'structured output': {
+    contents,
+    generationConfig: {
+      maxOutputTokens: 60,
+      responseMimeType: 'application/json',
+      responseSchema: weather,
+    },
+  },
+  thinking: {
+    contents,
+    generationConfig: { maxOutputTokens: 1_500, thinkingConfig: { thinkingBudget: 1_024 } },
+  },
+  file: {
+    contents: [{ parts: [{ fileData: { fileUri: 'files/1' } }, { text: question }] }],
+    generationConfig: { maxOutputTokens: 60 },
+  },
+  'cached content': { contents, cachedContent: 'caches/1', generationConfig: { maxOutputTokens: 60 } },
+};
+
+const geminiEmbeddingsBodies: Readonly<Record<string, object>> = {
+  text: { content: { parts: [{ text: question }] } },
+  batch: {
+    requests: [question, 'Another text.'].map((text) => ({
+      model: `models/${usualModelOf('gemini_embeddings')}`,
+      content: { parts: [{ text }] },
+    })),
+  },
+};
+
+const bodies: Readonly<Record<AdversaryShape, Readonly<Record<string, object>>>> = {
   chat: chatBodies,
   responses: responsesBodies,
   messages: messagesBodies,
   embeddings: embeddingsBodies,
+  gemini: geminiBodies,
+  gemini_embeddings: geminiEmbeddingsBodies,
 };
 
 export const validCalls: readonly ValidCall[] = Object.entries(bodies).flatMap(([given, named]) => {
-  const shape = given as FormatName;
-  return Object.entries(named).flatMap(([name, body]) => {
-    const whole = { name: `${shape}, ${name}`, shape, body: { model: usualModelOf(shape), ...body } };
+  const shape = given as AdversaryShape;
+  return Object.entries(named).flatMap(([name, body]): ValidCall[] => {
+    const title = `${shape}, ${name}`;
+    if (shape === 'gemini' || shape === 'gemini_embeddings') {
+      return methodsOf(shape, body).map((method) => ({
+        name: `${title}, ${method}`,
+        shape,
+        path: `/gemini/v1beta/models/${usualModelOf(shape)}:${method}`,
+        body: { ...body },
+      }));
+    }
+    const whole: ValidCall = {
+      name: title,
+      shape,
+      path: pathsOf[shape],
+      body: { model: usualModelOf(shape), ...body },
+    };
     return shape === 'embeddings'
       ? [whole]
-      : [whole, { ...whole, name: `${whole.name}, streamed`, body: { ...whole.body, stream: true } }];
+      : [whole, { ...whole, name: `${title}, streamed`, body: { ...whole.body, stream: true } }];
   });
 });
 
+function methodsOf(shape: 'gemini' | 'gemini_embeddings', body: object): string[] {
+  if (shape === 'gemini') {
+    return ['generateContent', 'streamGenerateContent?alt=sse'];
+  }
+  return ['requests' in body ? 'batchEmbedContents' : 'embedContent'];
+}
+
 /** Members that would make a call more expensive, if a provider read them. */
-export function costlyMembers(shape: FormatName, payload: string): Readonly<Record<string, unknown>> {
-  const content = { chat: 'messages', messages: 'messages', responses: 'input', embeddings: 'input' }[shape];
+export function costlyMembers(shape: AdversaryShape, payload: string): Readonly<Record<string, unknown>> {
+  if (isGemini(shape)) {
+    return costlyGeminiMembers(shape, payload);
+  }
+  const content = shape === 'chat' || shape === 'messages' ? 'messages' : 'input';
   const turn = [{ role: 'user', content: payload }];
   return {
     model: expensiveModelOf(shape),
@@ -242,4 +330,21 @@ export function costlyMembers(shape: FormatName, payload: string): Readonly<Reco
       container: 'container_1',
     }),
   };
+}
+
+function costlyGeminiMembers(shape: AdversaryShape, payload: string): Readonly<Record<string, unknown>> {
+  const content = { parts: [{ text: payload }] };
+  const model = `models/${expensiveModelOf(shape)}`;
+  return isEmbeddings(shape)
+    ? { model, content, requests: [{ model, content }], serviceTier: 'priority' }
+    : {
+        model,
+        contents: [content],
+        system_instruction: content,
+        tools: [{ googleSearch: {} }],
+        service_tier: 'priority',
+        cached_content: 'caches/1',
+        generationConfig: { maxOutputTokens: 1_900, candidateCount: 6, thinkingConfig: {} },
+        generation_config: { max_output_tokens: 1_900, response_schema: { description: payload } },
+      };
 }

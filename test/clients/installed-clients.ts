@@ -32,6 +32,17 @@ export function pythonSdks(): Promise<string | undefined> {
   return client({ name: 'python-sdks', from: 'PyPI', packages }, 'bin/python');
 }
 
+/** Returns the directory that has Google's SDK for Node. */
+export function googleNodeSdk(): Promise<string | undefined> {
+  return client({ name: 'google-node-sdk', from: 'npm', packages: ['@google/genai@3.1.0'] }, '');
+}
+
+/** Returns the Python interpreter that has the SDK of Google. */
+export function googlePythonSdk(): Promise<string | undefined> {
+  const packages = ['google-genai==3.3.0'];
+  return client({ name: 'google-python-sdk', from: 'PyPI', packages }, 'bin/python');
+}
+
 /** Returns the Python interpreter that has the SDK of OpenTelemetry. */
 export function pythonTelemetry(): Promise<string | undefined> {
   const packages = ['opentelemetry-sdk==1.45.1', 'opentelemetry-exporter-otlp-proto-http==1.45.1'];
