@@ -37,6 +37,8 @@ const soak = { ...common, testTimeout: 6_000_000 };
 
 /** Repeated tests: a few rounds in `npm test`, many under PURSER_TEST_SOAK (test/support/rounds.ts). */
 const repeated = [
+  'packages/client/src/growing-holds.test.ts',
+  'src/growing-holds/paced-agents.test.ts',
   'src/kernel/routing.test.ts',
   'src/kernel/workload.test.ts',
   'src/ledger/workload.test.ts',
@@ -88,17 +90,16 @@ const tasksInBrowser =
  */
 const gatewayUnderLoad = [
   'src/gateway/expected-holds.test.ts',
-  'test/e2e/gateway-{chaos,kill,memory,paced-kill}.test.ts',
+  'test/e2e/gateway-{agents-kill,chaos,kill,memory,paced-kill}.test.ts',
 ];
 /** Every kind of fault in turn, with processes and databases of its own: minutes. `npm run faults` runs it with more rounds. */
 const faultTable = 'test/faults/fault-table.test.ts';
 /**
  * The gateway and the client package in front of a whole service. The gateway takes and settles holds through `Ledger`; its files that
- * are about the ends of holds, or about what processes share, run on both engines: `choices`, `failures`, `idempotent-calls`, `in-progress`,
- * `outage`, `parallel-streams`, `stopping`, `stored-responses`.
+ * are about a ledger that is away, or about many calls at once, run on both engines: `outage`, `parallel-streams`.
  */
 const gatewayOfOneEngine = [
-  'src/gateway/{admission,azure,breaker,calls,calls-in-progress,client-matrix,client-snippets,content,stream-bytes,stream-endings,unknown-usage}.test.ts',
+  'src/gateway/{admission,azure,breaker,calls,calls-in-progress,choices,client-matrix,client-snippets,content,failures,idempotent-calls,in-progress,paced-calls,stopping,stored-responses,stream-bytes,stream-endings,unknown-usage}.test.ts',
   'src/gateway/learned/*.test.ts',
   'packages/client/src/{client,guard,spool,wrap}.test.ts',
 ];
@@ -115,7 +116,7 @@ const sameOnEitherEngine = [
   ...gatewayOfOneEngine,
   pagesInBrowser,
   'src/capabilities/{access,governance,integration,spend}/**/*.test.ts',
-  'src/capabilities/compliance/{audit,key-rotation,org-removal,residency,retention}/*.test.ts',
+  'src/capabilities/compliance/{audit,erasure,key-rotation,org-removal,residency,retention}/*.test.ts',
   'src/capabilities/insight/{benchmarks,digests,focus,forecasts,installation,org-summaries,statements,usage}/*.test.ts',
   'src/capabilities/insight/ledger/{drift-watch,limit-detail,limit-usage-list}.test.ts',
   'src/ledger/postgres/*.test.ts',
@@ -139,7 +140,7 @@ const citus = 'test/citus/**/*.test.ts';
 const onPostgres = [
   'src/{capabilities,edge,ledger,platform/db}/**/*.test.ts',
   'src/platform/rates/{conformance,postgres-rate-limiter}.test.ts',
-  'src/gateway/{choices,failures,idempotent-calls,in-progress,outage,paced-calls,parallel-streams,stopping,stored-responses}.test.ts',
+  'src/gateway/{outage,parallel-streams}.test.ts',
   ...gatewayOfOneEngine,
   'test/{contract,e2e}/**/*.test.ts',
 ];

@@ -129,6 +129,7 @@ test('the settings say what happens to input that cannot be seen, and change it'
   const settings = { default_max_output_tokens: '8192', min_output_tokens: '256', max_tool_calls: '10' };
   const modes = {
     hold: 'worst_case',
+    reserve_for_running: '8',
     on_limit: 'refuse',
     on_abort: 'drain',
     unseen_input: 'refuse',
@@ -141,6 +142,7 @@ test('the settings say what happens to input that cannot be seen, and change it'
     unseen_input: 'refuse',
     unseen_input_tokens: null,
     unknown_tokenizer: 'bytes',
+    reserve_for_running: 8,
   });
   expect(await open('/console/gateway')).toMatch(/Input that cannot be seen<\/dt>\s*<dd>Refuse the call/);
   expect(await open(path)).toMatch(/<option value="refuse" selected>Refuse the call/);

@@ -38,7 +38,7 @@ const { seeds } = seedsOf('random-requests');
  * Runs on PostgreSQL or over sockets repeat only a part of the requests: they share most of the code, and take longer.
  */
 const isMainRun = engine === 'embedded' && transport === 'inject';
-const casts = isMainRun ? rounds(2, 40) : transport === 'sockets' ? 2 : rounds(2, 15);
+const casts = isMainRun ? rounds(1, 40) : transport === 'sockets' ? 2 : rounds(2, 15);
 /** After this round the heap has reached its usual size. */
 const warmUpRound = Math.min(4, casts - 1);
 const checkedPerRound = 345;

@@ -3,8 +3,10 @@
  * acknowledged before the backup is in it, an ended hold is not open again, and the ledger balances (`purser restore` verifies
  * that, and every table).
  */
+import { randomUUID } from 'node:crypto';
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { readStoredHolds } from '../../src/ledger/embedded/stored-holds.ts';
 import { endAllProcesses, runPurser } from '../support/child-process.ts';
@@ -44,6 +46,20 @@ class Known {
   }
 }
 
+/** Repeats a request that the service is too busy for, as clients do. By its key it counts once. */
+async function acknowledged<Answer extends { readonly status: number }>(
+  send: (idempotencyKey: string) => Promise<Answer>,
+): Promise<Answer> {
+  const key = randomUUID();
+  for (;;) {
+    const answer = await send(key);
+    if (answer.status !== 503) {
+      return answer;
+    }
+    await setTimeout(100);
+  }
+}
+
 /** Takes holds; settles some, voids some, leaves the rest open. */
 async function spend(
   through: ReturnType<typeof spending>,
@@ -52,12 +68,13 @@ async function spend(
   client: number,
 ): Promise<void> {
   for (let turn = client; !isOver(); turn += 1) {
-    const decision = await through.decide({
+    const call = {
       estimated_cost_usd: '0.01',
       workflow: `w${turn % 5}`,
       // Longer than the test takes: an expired hold would look lost.
       expires_in_seconds: 86_400,
-    });
+    };
+    const decision = await acknowledged((key) => through.decide(call, key));
     expect(decision.status, decision.text).toBe(200);
     const id = decision.json.decision_id as string;
     known.held.add(id);
@@ -66,15 +83,10 @@ async function spend(
     }
     known.endSent.add(id);
     if (turn % 4 === 1) {
-      expect((await through.void(id)).status).toBe(204);
+      expect((await acknowledged((key) => through.void(id, key))).status).toBe(204);
     } else {
-      const run = await through.run({
-        decision_id: id,
-        workflow: `w${turn % 5}`,
-        cost_usd: '0.007',
-        input_tokens: 1,
-        output_tokens: 1,
-      });
+      const spent = { workflow: call.workflow, cost_usd: '0.007', input_tokens: 1, output_tokens: 1 };
+      const run = await acknowledged((key) => through.run({ decision_id: id, ...spent }, key));
       expect(run.status, run.text).toBe(201);
       known.runs.add(run.json.id as string);
     }

@@ -129,7 +129,8 @@ test('the examples of the README run', async () => {
     const { stdout } = await run(process.execPath, [`example-${index}.js`], { cwd: project, env });
     outputs.push(stdout.trim());
   }
-  expect(outputs.slice(0, 6)).toEqual([
+  expect(outputs.slice(0, 7)).toEqual([
+    'tok0 tok1 tok2 tok3 tok4',
     'tok0 tok1 tok2 tok3 tok4',
     'tok0 tok1 tok2 tok3 tok4',
     'tok0 tok1 tok2 tok3 tok4',
@@ -138,7 +139,7 @@ test('the examples of the README run', async () => {
     expect.stringMatching(/^run_\w+ 0\.00\d+\n1$/),
   ]);
   const runs = await gateway.runs();
-  expect(runs).toHaveLength(5);
+  expect(runs).toHaveLength(6);
   expect(runs).toContainEqual(
     expect.objectContaining({ customer_id: 'acme', chain_id: 'ticket-4711', tags: { feature: 'summary' } }),
   );

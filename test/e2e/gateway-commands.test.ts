@@ -180,6 +180,8 @@ test('gateway-key creates a key of the person with a budget, and prints settings
     'export OPENAI_API_KEY',
     'export ANTHROPIC_BASE_URL',
     'export ANTHROPIC_API_KEY',
+    'export GOOGLE_GEMINI_BASE_URL',
+    'export GEMINI_API_KEY',
     '',
   ]);
   const bad = await run(['gateway-key', '--budget', 'much']);
@@ -230,4 +232,40 @@ test('the help names the providers and the periods', async () => {
     /"openai",\s+"anthropic",\s+"compatible",\s+"azure"/,
   );
   expect((await run(['gateway-key', '--help'])).stdout).toMatch(/day, week, month,\s+quarter, year/);
+});
+
+test('connect states the models of deployments, for an existing connection without its key', async () => {
+  const orgId = await onlyOrg();
+  const ofOrg = ['--org', orgId];
+  const azure = ['connect', 'azure', '--name', 'azure-east', ...ofOrg];
+  const baseUrl = ['--base-url', 'https://my-resource.openai.azure.com/openai/v1'];
+  const created = runWith('azure-key-of-team-3333', [
+    ...azure,
+    ...baseUrl,
+    '--deployment',
+    'team-chat=gpt-4o',
+  ]);
+  expect(created.code, created.stderr).toBe(0);
+  const added = runWith('', [...azure, '--deployment', 'a=b=gpt-5', '--deployment', 'fast=gpt-4o-mini']);
+  expect(added.stdout, added.stderr).toContain('updated the connection "azure-east"');
+  const wrong = runWith('', [...azure, '--deployment', 'team-chat']);
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('such as team-chat=gpt-4o')]);
+  const keyless = runWith('', [
+    'connect',
+    'azure',
+    '--name',
+    'new',
+    ...ofOrg,
+    ...baseUrl,
+    '--deployment',
+    'x=gpt-4o',
+  ]);
+  expect([keyless.code, keyless.stderr]).toEqual([1, expect.stringContaining('api_key')]);
+  const { data } = await api('GET', `/v1/orgs/${orgId}/connections?name=azure-east`, await ownerKey(orgId));
+  expect(data).toMatchObject([
+    {
+      api_key_last_four: '3333',
+      deployment_models: { 'team-chat': 'gpt-4o', 'a=b': 'gpt-5', fast: 'gpt-4o-mini' },
+    },
+  ]);
 });

@@ -55,7 +55,7 @@ export function connectionTo(
   more: Partial<Connection> = {},
 ): Connection {
   const {
-    baseUrl = [...kindOf({ kind }).paths.values()].every((path) => path.startsWith('/v1/'))
+    baseUrl = [...kindOf({ kind }).paths.values()].every((path) => /^\/(v1|\{version\})\//.test(path))
       ? url
       : `${url}/v1`,
   } = more;
@@ -68,6 +68,7 @@ export function connectionTo(
     priority: 0,
     weight: 1,
     headers: {},
+    deploymentModels: {},
     // Longer than a busy machine needs. Tests of timeouts replace them.
     timeouts: { connectMs: 300_000, firstByteMs: 300_000, idleMs: 300_000, totalMs: 300_000 },
     apiKey: () => providerKey,
@@ -90,6 +91,7 @@ export const prices = {
   'gpt-test': ['1', '10'],
   'claude-test': ['1', '10'],
   'embed-test': ['1', '0'],
+  'gemini-test': ['1', '10'],
 } as const;
 
 /** A gateway for the tests of a file, closed after them. */
@@ -114,6 +116,8 @@ export async function createGatewayWorld(
       maxToolCalls: 10,
       unpricedToolCallNanos: null,
       hold: 'worst_case',
+      reserveForRunning: 5,
+      plainCalls: 'as_sent',
       onLimit: 'refuse',
       onAbort: 'drain',
       customerFromBody: false,
@@ -220,7 +224,7 @@ async function putPrices(world: World): Promise<void> {
     await world.request('PUT', `/v1/admin/models/${model}`, {
       key: world.operatorKey,
       body: {
-        provider: model.startsWith('claude') ? 'anthropic' : 'openai',
+        provider: model.startsWith('claude') ? 'anthropic' : model.startsWith('gemini') ? 'google' : 'openai',
         input_usd_per_million: input,
         output_usd_per_million: output,
       },

@@ -443,7 +443,14 @@ async function auditCounters(ledger: Ledger, orgId: string): Promise<string[]> {
   const { entries, limits } = result;
   const timezone = result.org[0]?.timezone ?? 'UTC';
   const mismatches: string[] = [];
-  for (const { key, settled, held } of counters) {
+  for (const { key, settled, held, growth } of counters) {
+    const expected = holds.reduce((sum, hold) => {
+      const share = hold.shares.find((one) => one.key === key);
+      return sum + (share === undefined ? 0n : (hold.growth?.[share.unit] ?? 0n));
+    }, 0n);
+    if (growth !== expected) {
+      mismatches.push(`${key}: the growth is ${growth}, the holds say ${expected}`);
+    }
     const [, id = '', start = '', value] = /^([^@]*)@(\d+)(?::([\s\S]*))?$/.exec(key) ?? [];
     const limit = limits.find((one) => one.id === id);
     if (limit === undefined) {

@@ -1,5 +1,5 @@
 /**
- * A model provider on loopback: the APIs of OpenAI and Anthropic, plain and streamed, with faults on request, and a bill of its
+ * A model provider on loopback: the APIs of OpenAI, Anthropic and Google, plain and streamed, with faults on request, and a bill of its
  * own. The bill has what a real provider would charge: input when a request is accepted, output as it is generated.
  */
 import { once } from 'node:events';
@@ -24,6 +24,7 @@ export interface ErrorResponse {
   readonly status: number;
   readonly retryAfter?: string;
   readonly body?: string;
+  readonly contentType?: string;
 }
 
 export type Fault =
@@ -68,6 +69,8 @@ export interface MockProvider {
   reportedModel: string | undefined;
   /** Members that the usage of chats has besides. */
   usageMembers: object;
+  /** False for embeddings of Google without usage, as of its older models. */
+  reportsEmbeddings: boolean;
   /** The ids of responses end with it. */
   responseId: string;
   /** Output tokens in one chunk of a stream. */
@@ -91,6 +94,7 @@ export async function startMockProvider(): Promise<MockProvider> {
     fault: undefined,
     reportedModel: undefined,
     usageMembers: {},
+    reportsEmbeddings: true,
     outputOf: () => 5,
     hiddenTokens: 0,
     toolOf: (body) => (Array.isArray(body.tools) ? { name: 'lookup', input: '{"q":"x"}' } : undefined),
@@ -143,7 +147,8 @@ async function answer(
   }
   if (typeof fault === 'object' && 'status' in fault) {
     const retry = fault.retryAfter === undefined ? {} : { 'retry-after': fault.retryAfter };
-    response.writeHead(fault.status, { 'content-type': 'application/json', ...retry });
+    const { contentType = 'application/json' } = fault;
+    response.writeHead(fault.status, { 'content-type': contentType, ...retry });
     response.end(fault.body ?? JSON.stringify({ error: { message: 'fault', type: 'fault', code: 'fault' } }));
     return;
   }
@@ -190,15 +195,24 @@ class Responder {
     this.#path = path;
     this.#response = response;
     this.#fault = fault;
-    const max = Number(body.max_completion_tokens ?? body.max_tokens ?? body.max_output_tokens ?? 1_000_000);
+    const settings = (body.generationConfig ?? {}) as Readonly<Record<string, unknown>>;
+    const max = Number(
+      body.max_completion_tokens ??
+        body.max_tokens ??
+        body.max_output_tokens ??
+        settings.maxOutputTokens ??
+        1_000_000,
+    );
     this.#hidden = Math.min(provider.hiddenTokens, max);
     this.#output = Math.min(provider.outputOf(request), max - this.#hidden);
     this.#tool = provider.toolOf(body);
     this.#call = {
       request,
       path,
-      model: String(body.model),
-      inputTokens: wordsIn(body.messages ?? body.input ?? ''),
+      model: modelInPath(path) ?? String(body.model),
+      inputTokens: wordsIn(
+        body.messages ?? body.input ?? body.contents ?? body.content ?? body.requests ?? '',
+      ),
       outputTokens: 0,
       chunks: [],
       isComplete: false,
@@ -210,18 +224,22 @@ class Responder {
   }
 
   async run(): Promise<void> {
+    if (this.#path.endsWith(':countTokens')) {
+      this.#json({ totalTokens: this.#call.inputTokens });
+      return;
+    }
     if (this.#path.endsWith('/count_tokens')) {
       this.#json({ input_tokens: this.#call.inputTokens });
       return;
     }
     this.#provider.bill.push(this.#call);
-    const isEmbedding = this.#path.endsWith('/embeddings');
+    const isEmbedding = /[/:](embeddings|embedContent|batchEmbedContents)$/.test(this.#path);
     this.#call.outputTokens = isEmbedding ? 0 : this.#hidden;
     if (this.#fault === 'silent') {
       this.#call.outputTokens += this.#output;
     } else if (isEmbedding) {
       this.#plain(this.#embeddings());
-    } else if (this.#body.stream === true) {
+    } else if (this.#body.stream === true || this.#path.endsWith(':streamGenerateContent')) {
       await this.#stream();
     } else {
       this.#call.outputTokens += this.#output;
@@ -230,7 +248,9 @@ class Responder {
           ? this.#message()
           : this.#path.endsWith('/responses')
             ? this.#responsesObject('completed')
-            : this.#completion(),
+            : this.#path.endsWith(':generateContent')
+              ? this.#geminiChunk(this.#geminiParts(this.#text()), 'STOP')
+              : this.#completion(),
       );
     }
   }
@@ -352,6 +372,9 @@ class Responder {
   }
 
   #embeddings() {
+    if (this.#path.includes(':')) {
+      return this.#geminiEmbeddings();
+    }
     const inputs = Array.isArray(this.#body.input) ? this.#body.input : [this.#body.input];
     const vector = [0.5, 0.25];
     const embedding =
@@ -372,6 +395,8 @@ class Responder {
       await this.#streamMessage();
     } else if (this.#path.endsWith('/responses')) {
       await this.#streamResponse();
+    } else if (this.#path.endsWith(':streamGenerateContent')) {
+      await this.#streamGemini();
     } else {
       await this.#streamChat();
     }
@@ -478,6 +503,59 @@ class Responder {
     await event('response.completed', { response: this.#responsesObject('completed') });
   }
 
+  #geminiEmbeddings() {
+    const { requests } = this.#body;
+    const embedding = { values: [0.5, 0.25] };
+    const { inputTokens } = this.#call;
+    const usageMetadata = this.#provider.reportsEmbeddings
+      ? { promptTokenCount: inputTokens, totalTokenCount: inputTokens }
+      : undefined;
+    return Array.isArray(requests)
+      ? { embeddings: requests.map(() => embedding), usageMetadata }
+      : { embedding, usageMetadata };
+  }
+
+  #geminiParts(text: string): object[] {
+    return this.#tool === undefined
+      ? [{ text }]
+      : [{ functionCall: { name: this.#tool.name, args: JSON.parse(this.#tool.input) } }];
+  }
+
+  /** A whole answer or a chunk of a stream, which has the usage so far. */
+  #geminiChunk(parts: readonly object[], finishReason?: string) {
+    const { inputTokens, outputTokens } = this.#call;
+    return {
+      candidates: [
+        { content: { parts, role: 'model' }, index: 0, ...(finishReason !== undefined && { finishReason }) },
+      ],
+      usageMetadata: {
+        promptTokenCount: inputTokens,
+        candidatesTokenCount: outputTokens - this.#hidden,
+        totalTokenCount: inputTokens + outputTokens,
+        promptTokensDetails: [{ modality: 'TEXT', tokenCount: inputTokens }],
+        ...(this.#hidden > 0 && { thoughtsTokenCount: this.#hidden }),
+        ...this.#provider.usageMembers,
+      },
+      modelVersion: this.#model,
+      responseId: `gemini-${this.#provider.responseId}`,
+    };
+  }
+
+  async #streamGemini(): Promise<void> {
+    const chunk = (parts: readonly object[], finishReason?: string) =>
+      this.#write(`data: ${JSON.stringify(this.#geminiChunk(parts, finishReason))}\n\n`);
+    await chunk([{ text: '' }]);
+    if (this.#tool === undefined) {
+      for (const text of this.#generated()) {
+        await chunk([{ text }]);
+      }
+      await chunk([{ text: '' }], 'STOP');
+    } else {
+      this.#call.outputTokens += this.#output;
+      await chunk(this.#geminiParts(''), 'STOP');
+    }
+  }
+
   async #streamMessage(): Promise<void> {
     const event = (type: string, fields: object) =>
       this.#write(`event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`);
@@ -510,6 +588,12 @@ class Responder {
     });
     await event('message_stop', {});
   }
+}
+
+/** The model in a path of the Gemini API. */
+function modelInPath(path: string): string | undefined {
+  const [, model] = /\/models\/(.+):\w+$/.exec(path) ?? [];
+  return model === undefined ? undefined : decodeURIComponent(model);
 }
 
 /** Resolves once more can be written, or the client has left. */

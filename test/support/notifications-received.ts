@@ -6,11 +6,19 @@ const channel = 'test_notifications_received';
 
 export function createNotificationsReceived(db: Database): () => Promise<void> {
   const marks = new Map<string, () => void>();
-  db.listen(channel, (mark) => marks.get(mark ?? '')?.());
+  const send = (mark: string) => db.transaction((tx) => tx.notify(channel, mark));
+  db.listen(channel, (received) => {
+    if (received !== null) {
+      marks.get(received)?.();
+    } else {
+      // The connection was lost or is new, so marks may have been missed.
+      void Promise.allSettled([...marks.keys()].map(send));
+    }
+  });
   return async () => {
     const mark = randomUUID();
     const received = new Promise<void>((resolve) => marks.set(mark, resolve));
-    await db.transaction((tx) => tx.notify(channel, mark));
+    await send(mark);
     await received;
     marks.delete(mark);
   };

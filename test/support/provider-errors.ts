@@ -29,4 +29,5 @@ export const chargedErrors: Readonly<Record<ConnectionKind, readonly ProviderErr
   anthropic: ['lostByProxy'],
   openai_compatible: ['failed', 'lostByProxy'],
   azure_openai: ['filtered', 'lostByProxy'],
+  gemini: ['lostByProxy'],
 };

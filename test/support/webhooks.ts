@@ -48,7 +48,11 @@ export function controlWebhooks(
   const sender = createSender({ allowPrivateNetworks: true, ...sending });
   const ids = createIds(clock);
   const dispatcher = createDispatcher({
-    db,
+    // On a busy machine a late ping says that notifications may have been missed: that too would start another round.
+    db: {
+      ...db,
+      listen: (channel, listener) => db.listen(channel, (payload) => payload !== null && listener(payload)),
+    },
     clock,
     ids,
     heads: services.auditHeads,
