@@ -94,7 +94,7 @@ export const releases: readonly Release[] = [
   },
   {
     version: '0.2.0',
-    date: 'unreleased',
+    date: '2026-11-19',
     deprecated: [],
     removed: [],
     successions: [],
