@@ -100,4 +100,12 @@ export const releases: readonly Release[] = [
     successions: [],
     operatorActions: [],
   },
+  {
+    version: '0.3.0',
+    date: 'unreleased',
+    deprecated: [],
+    removed: [],
+    successions: [],
+    operatorActions: [],
+  },
 ];
