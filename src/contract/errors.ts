@@ -169,6 +169,9 @@ export const errorCatalog = {
       run_index: Type.Optional(
         Type.Integer({ description: 'Index of the conflicting run in a bulk request.' }),
       ),
+      etag: Type.Optional(
+        Type.String({ description: 'The current version of the resource, if `If-Match` names another one.' }),
+      ),
     }),
   ),
   idempotency_key_conflict: entry(

@@ -25,7 +25,7 @@ export function checkAnswer(answer: Answer, route: Route | undefined, method = '
   if (answer.status >= 400) {
     checkEnvelope(answer, route);
   } else if (answer.status === 304) {
-    assert.equal(route?.run.kind, 'document');
+    assert.equal(route?.kind, 'read');
     assert.deepEqual([answer.text, answer.headers['content-type']], ['', undefined]);
   } else if (route !== undefined) {
     assert.equal(answer.status, route.success);

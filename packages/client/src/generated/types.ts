@@ -4704,6 +4704,7 @@ export interface ErrorDetails {
   readonly not_found: Readonly<Record<string, never>>;
   readonly conflict: {
     readonly run_index?: number;
+    readonly etag?: string;
   };
   readonly idempotency_key_conflict: Readonly<Record<string, never>>;
   readonly idempotency_key_processing: Readonly<Record<string, never>>;

@@ -89,6 +89,7 @@ function orgKeyRoutes({ db, ...minting }: KeyDependencies): Route[] {
       access: admin,
       body: PatchKey,
       response: KeyView,
+      unversionedFields: ['status', 'last_used_at'],
       errors: ['conflict'],
       async handler({ params, body, caller, now }, tx) {
         const request = { orgId: params.id, keyId: params.key_id, patch: body };

@@ -81,6 +81,7 @@ export function memberRoutes({ db, ids, links, mails }: MemberDependencies): Rou
       access: owner,
       body: PatchMember,
       response: MemberView,
+      unversionedFields: ['last_sign_in_at'],
       errors: ['conflict'],
       async handler({ params, body, caller, now }, tx) {
         const id = { orgId: params.id, memberId: params.member_id };

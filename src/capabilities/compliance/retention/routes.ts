@@ -49,6 +49,7 @@ function orgRoutes({ db }: RetentionRouteDependencies): Route[] {
       access: owner,
       body: PutRetentionPolicy,
       response: RetentionPolicyView,
+      unversionedFields: ['failing_since', 'failing', 'last_run'],
       async handler({ params, body, now }, tx) {
         const { progress, ...views } = await putPolicy(tx, params.id, body, now);
         const change = changeOf('retention_policy', params.id, views, 'org.retention_policy_updated');
@@ -90,6 +91,7 @@ function operatorRoutes({ db }: RetentionRouteDependencies): Route[] {
       access: operator,
       body: PutOperatorsRetention,
       response: OperatorsRetentionView,
+      unversionedFields: ['failing_since', 'failing', 'last_run'],
       async handler({ caller, body, now }, tx) {
         const { before, after, progress } = await putPolicy(tx, caller.tenantId, body, now);
         const views = { before: viewOperators(before), after: viewOperators(after) };

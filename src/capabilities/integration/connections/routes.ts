@@ -100,6 +100,7 @@ function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRoute
       body: PatchConnection,
       bodyLimitBytes: bodyLimits.lists,
       response: ConnectionView,
+      unversionedFields: ['breaker', 'previous_key_until'],
       errors: ['conflict'],
       handler: async ({ params, body, now }, tx) =>
         outcome(await patchConnection(tx, rules, nameOf(params), now, body), now),

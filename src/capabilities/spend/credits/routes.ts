@@ -62,6 +62,7 @@ export function creditRoutes({ db, ids }: CreditDependencies): Route[] {
       access: admin,
       body: PatchCreditPack,
       response: CreditPackView,
+      unversionedFields: ['status'],
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
         const change = await changeCreditPack(tx, packName(params), now, body);

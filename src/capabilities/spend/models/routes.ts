@@ -109,6 +109,7 @@ function modelPriceRoutes({ db, ids, capabilities, supersedePending }: ModelDepe
       body: PutModelPrice,
       bodyLimitBytes: bodyLimits.lists,
       response: PricedModel,
+      unversionedFields: ['status'],
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
         const put = await putModelPrice(tx, ids, now, params.model, body);
@@ -188,6 +189,7 @@ function orgPriceRoutes({ db, ids }: ModelDependencies): Route[] {
       access: operator,
       body: PutOrgPrice,
       response: OrgPriceVersion,
+      unversionedFields: ['status'],
       errors: ['conflict'],
       async handler({ params, body, now }, tx) {
         const key = { orgId: params.org_id, model: params.model };

@@ -29,6 +29,7 @@ export function prepaidRoutes({ db, ids }: PrepaidDependencies): Route[] {
       access: operator,
       body: PutPrepaid,
       response: PrepaidView,
+      unversionedFields: ['topped_up_usd'],
       async handler({ params, body, now }, tx) {
         const change = await putPrepaid(tx, ids, now, params.org_id, body.enabled);
         return settingChanged('prepaid', params.org_id, change, 'prepaid.updated');

@@ -1,6 +1,7 @@
 /** Answers 304 to a client that already has the current version. */
 import type { Reply, StreamedReply } from './reply.ts';
 import type { RequestHead } from './request-head.ts';
+import { includesTag } from './tag-list.ts';
 
 /** Replaces a reply by 304 if `If-None-Match` contains its entity tag. */
 export function unlessUnchanged(
@@ -14,10 +15,5 @@ export function unlessUnchanged(
   }
   const { 'content-type': _, ...others } = reply.headers;
   const isRead = method === 'GET' || method === 'HEAD';
-  return isRead && matches(known, etag) ? { status: 304, headers: others, body: '' } : reply;
-}
-
-/** Returns true if a list of tags contains this one. The comparison is weak, because a proxy that compresses adds `W/` to the tag. */
-function matches(list: string, etag: string): boolean {
-  return list.trim() === '*' || list.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+  return isRead && includesTag(known, etag) ? { status: 304, headers: others, body: '' } : reply;
 }

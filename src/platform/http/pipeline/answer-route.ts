@@ -20,7 +20,7 @@ import {
 } from '../message/reply.ts';
 import { type AccessRequest, admitCaller, type Caller, type Credential } from '../routes/access.ts';
 import type { HandlerContext, Progress, Route } from '../routes/route.ts';
-import type { Endpoint, RouteMatch } from '../routes/router.ts';
+import type { RouteEndpoint, RouteMatch } from '../routes/router.ts';
 import { onePerField } from '../routes/validation.ts';
 import { type ItemErrors, itemErrorsOf } from './item-errors.ts';
 import { type StillAdmitted, whileAdmitted } from './long-stream.ts';
@@ -64,6 +64,8 @@ export interface RouteRequest {
   readBody(rules: BodyRules): ParsedBody | Promise<ParsedBody>;
   /** The values of the `Idempotency-Key` header as they were sent. */
   readonly keyLines: readonly string[];
+  /** Value of the `If-Match` header; undefined if it is absent. */
+  readonly ifMatch: string | undefined;
   readonly requestIdentity?: HandlerContext['requestIdentity'];
   /** Repeats the access checks, for responses that are streamed or take long to compute. */
   readonly stillAdmitted?: StillAdmitted | undefined;
@@ -73,7 +75,6 @@ export interface RouteRequest {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-export type RouteEndpoint = Extract<Endpoint, { kind: 'route' }>;
 export type AnswerRoute = (endpoint: RouteEndpoint, request: RouteRequest) => Promise<Reply | StreamedReply>;
 type ReadHandler = Extract<Route['run'], { kind: 'read' }>['handler'];
 
@@ -103,7 +104,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
   });
 
   async function answerRead(
-    route: Route,
+    { route, entityTagOf }: RouteEndpoint,
     handler: ReadHandler,
     context: HandlerContext,
     request: RouteRequest,
@@ -111,9 +112,11 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
     await deps.faults('handler', route.id);
     const answer = await handler(context);
     await request.stillAdmitted?.();
-    return route.contentTypes !== undefined && isStream(answer)
-      ? answerStream(route, answer, request)
-      : jsonReply(route.success, JSON.stringify(answer));
+    if (route.contentTypes !== undefined && isStream(answer)) {
+      return answerStream(route, answer, request);
+    }
+    const headers = entityTagOf === undefined ? undefined : { etag: entityTagOf(answer as object) };
+    return jsonReply(route.success, JSON.stringify(answer), headers);
   }
 
   function answerStream(
@@ -179,13 +182,14 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
   }
 
   async function callHandler(
-    route: Route,
+    endpoint: RouteEndpoint,
     context: HandlerContext,
     request: RouteRequest,
   ): Promise<Reply | StreamedReply> {
+    const { route } = endpoint;
     switch (route.run.kind) {
       case 'read':
-        return answerRead(route, route.run.handler, context, request);
+        return answerRead(endpoint, route.run.handler, context, request);
       case 'stream':
         await deps.faults('handler', route.id);
         return answerStream(route, await route.run.handler(context), request);
@@ -195,7 +199,7 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
         return { status: route.success, headers: { 'content-type': contentType, ...headers }, body: text };
       }
       default:
-        return answerWrite(route, route.run, context, request.keyLines);
+        return answerWrite(endpoint, route.run, context, request);
     }
   }
 
@@ -212,8 +216,8 @@ export function createAnswerRoute(deps: AnswerRouteDependencies): AnswerRoute {
         await pending;
       }
       return caller !== undefined && usesDatabaseDirectly(route, request)
-        ? await databaseQueue.run(caller.tenantId, () => callHandler(route, admitted, request))
-        : await callHandler(route, admitted, request);
+        ? await databaseQueue.run(caller.tenantId, () => callHandler(endpoint, admitted, request))
+        : await callHandler(endpoint, admitted, request);
     } catch (error) {
       const { caller, traceId } = request;
       if (error instanceof ApiError && caller !== undefined) {

@@ -11,6 +11,7 @@ const exposedHeaders = [
   'Deprecation',
   'Sunset',
   'Link',
+  'ETag',
 ];
 const preflightSeconds = '600';
 
@@ -35,6 +36,6 @@ export function isPreflight(request: RequestHead): boolean {
 
 export const preflightHeaders: Headers = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-  'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key',
+  'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key, If-Match',
   'access-control-max-age': preflightSeconds,
 };

@@ -28,6 +28,8 @@ export interface InProcessRequest {
   readonly body?: object;
   /** The `Idempotency-Key` of a write, such as a form that a browser may submit again. */
   readonly idempotencyKey?: string | undefined;
+  /** The `If-Match` of a change: the version that the visitor has seen. */
+  readonly ifMatch?: string | undefined;
   /** Called with the progress if the response takes long to compute. */
   readonly onProgress?: RouteRequest['onProgress'];
 }
@@ -113,6 +115,7 @@ export function createInProcessClient(deps: InProcessClientDependencies): InProc
         // Serialized and parsed again, so that the same rules apply as to a body over HTTP.
         readBody: async () => parseJsonObject(Buffer.from(JSON.stringify(body ?? {}))),
         keyLines: idempotencyKey === undefined ? [] : [idempotencyKey],
+        ifMatch: request.ifMatch,
         onProgress,
       });
       // Logged with the page's trace id, so that the log has a page and its calls together. At level `trace`, because the path may

@@ -30,7 +30,7 @@ import { type Caller, type Credential, WrongRegion } from '../routes/access.ts';
 import { defaultFormBytes, type Page, type PageAnswer, type Visit } from '../routes/page.ts';
 import type { RawHead, RawRequest } from '../routes/raw-endpoint.ts';
 import type { Endpoint, RouteMatch, Router } from '../routes/router.ts';
-import { type AnswerRouteDependencies, createAnswerRoute, type RouteEndpoint } from './answer-route.ts';
+import { type AnswerRouteDependencies, createAnswerRoute } from './answer-route.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
 import { checkNotCrossSite } from './cross-site.ts';
 import { createIdentify, type IdentifyDependencies } from './identify.ts';
@@ -188,6 +188,7 @@ export function createPipeline(deps: PipelineDependencies): Pipeline {
       caller,
       readBody: (rules) => context.incoming.readBody(rules),
       keyLines: headerLines(context.request, 'idempotency-key'),
+      ifMatch: context.request.headers['if-match'],
       stillAdmitted: stillAdmittedTo(context, endpoint, match),
       requestIdentity: context.incoming,
       onRates: (headers) => {

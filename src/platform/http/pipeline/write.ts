@@ -5,7 +5,9 @@
 import type { Database, Transaction } from '../../db/database.ts';
 import type { Faults } from '../../faults.ts';
 import { jsonReply, type Reply } from '../message/reply.ts';
+import { checkVersion, isVersioned } from '../routes/entity-tag.ts';
 import type { Change, HandlerContext, Route } from '../routes/route.ts';
+import type { RouteEndpoint } from '../routes/router.ts';
 import { type CustomerDigest, checkIdempotencyKey, reserve, storeResponse } from './idempotency.ts';
 import type { KeyReleases } from './key-releases.ts';
 
@@ -30,12 +32,19 @@ interface IdempotentEffect {
   storeResponse(tx: Transaction, text: string, customers?: readonly string[]): Promise<void>;
 }
 
-/** Answers a write. `keyLines` are the values of the `Idempotency-Key` header as they were sent; empty if the header is absent. */
+/** Headers of the request that decide whether it has an effect. */
+interface Conditions {
+  /** Values of the `Idempotency-Key` header as they were sent; empty if it is absent. */
+  readonly keyLines: readonly string[];
+  /** Value of the `If-Match` header; undefined if it is absent. */
+  readonly ifMatch: string | undefined;
+}
+
 type Writer = (
-  route: Route,
+  endpoint: RouteEndpoint,
   run: WriteRun,
   call: HandlerContext,
-  keyLines: readonly string[],
+  conditions: Conditions,
 ) => Promise<Reply>;
 
 const replayedHeader = { 'idempotent-replayed': 'true' };
@@ -43,11 +52,12 @@ const replayedHeader = { 'idempotent-replayed': 'true' };
 export function createWriter(deps: WriterDependencies): Writer {
   const { db, faults, settings, processId, keyReleases, recordChange, customerDigest } = deps;
   async function answerWrite(
-    route: Route,
+    endpoint: RouteEndpoint,
     run: WriteRun,
     call: HandlerContext,
-    keyLines: readonly string[],
+    { keyLines, ifMatch }: Conditions,
   ): Promise<Reply> {
+    const { route } = endpoint;
     if (run.kind === 'decision') {
       await faults('handler', route.id);
       const key = keyLines.length === 0 ? undefined : checkIdempotencyKey(keyLines);
@@ -55,7 +65,7 @@ export function createWriter(deps: WriterDependencies): Writer {
       return jsonReply(route.success, text, replayed ? replayedHeader : undefined);
     }
     if (keyLines.length === 0) {
-      return jsonReply(route.success, await perform(route, run, call));
+      return answered(endpoint, await perform(endpoint, run, call, ifMatch));
     }
     const reserved = await reserve(
       db,
@@ -75,16 +85,17 @@ export function createWriter(deps: WriterDependencies): Writer {
       },
     );
     if (reserved.kind === 'replay') {
-      return jsonReply(reserved.answer.status, reserved.answer.body, replayedHeader);
+      const { status, body } = reserved.answer;
+      return jsonReply(status, body, { ...replayedHeader, ...tagHeader(endpoint, body) });
     }
     const { reservation } = reserved;
     try {
-      const text = await perform(route, run, call, {
+      const text = await perform(endpoint, run, call, ifMatch, {
         requestId: reservation.requestId,
         storeResponse: (tx, body, customers) =>
           storeResponse(tx, reservation, { status: route.success, body, customers }, customerDigest),
       });
-      return jsonReply(route.success, text);
+      return answered(endpoint, text);
     } catch (error) {
       await keyReleases.release(reservation, call.traceId);
       throw error;
@@ -92,15 +103,17 @@ export function createWriter(deps: WriterDependencies): Writer {
   }
 
   async function perform(
-    route: Route,
+    endpoint: RouteEndpoint,
     run: OneEffectRun,
     call: HandlerContext,
+    ifMatch: string | undefined,
     effect?: IdempotentEffect,
   ): Promise<string> {
+    const { route } = endpoint;
     await faults('handler', route.id);
     const text =
       run.kind === 'write'
-        ? await commit(route, run.handler, call, effect)
+        ? await commit(route, checked(endpoint, run.handler, ifMatch), call, effect)
         : textOf(
             route,
             await run.handler(
@@ -140,4 +153,30 @@ export function createWriter(deps: WriterDependencies): Writer {
 
 function textOf({ response }: Route, body: unknown): string {
   return response === undefined ? '' : JSON.stringify(body);
+}
+
+/** Adds the check of `If-Match`, which only changes of a resource honour. */
+function checked(
+  { route, entityTagOf }: RouteEndpoint,
+  handler: WriteHandler,
+  ifMatch: string | undefined,
+): WriteHandler {
+  if (ifMatch === undefined || entityTagOf === undefined || !isVersioned(route)) {
+    return handler;
+  }
+  return async (call, tx) => {
+    const outcome = await handler(call, tx);
+    checkVersion(ifMatch, entityTagOf, outcome);
+    return outcome;
+  };
+}
+
+function answered(endpoint: RouteEndpoint, text: string): Reply {
+  return jsonReply(endpoint.route.success, text, tagHeader(endpoint, text));
+}
+
+function tagHeader({ route, entityTagOf }: RouteEndpoint, text: string): { etag: string } | undefined {
+  return entityTagOf === undefined || text === '' || !isVersioned(route)
+    ? undefined
+    : { etag: entityTagOf(JSON.parse(text)) };
 }

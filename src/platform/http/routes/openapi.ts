@@ -1,6 +1,7 @@
 /** Builds the OpenAPI 3.1 document from the route declarations and the error catalog. */
 import type { Deprecation, DeprecationRegistry } from '../../../contract/deprecations.ts';
 import { type ErrorCode, errorCatalog, errorCodes } from '../../../contract/errors.ts';
+import { entityTagsOf, isVersioned } from './entity-tag.ts';
 import { withComponents } from './openapi-components.ts';
 import type { SchemaNames } from './openapi-names.ts';
 import { responseSchema } from './openapi-response-schemas.ts';
@@ -40,10 +41,14 @@ export function buildOpenApi(
 ): OpenApiObject {
   const possible = new Set(routes.flatMap(possibleErrors));
   const codes = errorCodes.filter((code) => possible.has(code));
+  const tagged = entityTagsOf(routes);
   const paths: Record<string, OpenApiObject> = {};
   for (const route of routes) {
     const item = paths[route.path] ?? {};
-    item[route.method.toLowerCase()] = operation(route, deprecations.find(route.path));
+    item[route.method.toLowerCase()] = operation(route, {
+      deprecation: deprecations.find(route.path),
+      hasEntityTag: tagged.has(route.path) && (route.method === 'GET' || isVersioned(route)),
+    });
     paths[route.path] = item;
   }
   const document = {
@@ -81,6 +86,10 @@ export function buildOpenApi(
         Replayed: {
           description:
             '`true` if the response is that of an earlier request with the same `Idempotency-Key`.',
+          schema: { type: 'string' },
+        },
+        ETag: {
+          description: 'The version of the resource, for `If-Match` of a change.',
           schema: { type: 'string' },
         },
         Authenticate: { description: 'How to authenticate.', schema: { type: 'string' } },
@@ -138,6 +147,9 @@ export function possibleErrors(route: Route): ErrorCode[] {
   if (route.kind === 'write') {
     add('payload_too_large', 'idempotency_key_conflict', 'idempotency_key_processing');
   }
+  if (isVersioned(route)) {
+    add('conflict');
+  }
   return errorCodes.filter((code) => codes.has(code));
 }
 
@@ -157,7 +169,13 @@ const deprecationHeaderSchemas = {
   },
 };
 
-function operation(route: Route, deprecation: Deprecation | undefined): OpenApiObject {
+interface OperationSignals {
+  readonly deprecation: Deprecation | undefined;
+  readonly hasEntityTag: boolean;
+}
+
+function operation(route: Route, signals: OperationSignals): OpenApiObject {
+  const { deprecation } = signals;
   return {
     operationId: route.id,
     summary: route.summary,
@@ -182,7 +200,7 @@ function operation(route: Route, deprecation: Deprecation | undefined): OpenApiO
         },
       },
     }),
-    responses: responses(route, deprecation !== undefined),
+    responses: responses(route, signals),
   };
 }
 
@@ -215,6 +233,22 @@ function accessSentence({ access }: Route): string {
   }
 }
 
+const idempotencyKeyHeader: OpenApiObject = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'Makes a retry safe: requests with the same key and body have one effect and the same response, for 72 hours.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
+
+const ifMatchHeader: OpenApiObject = {
+  name: 'If-Match',
+  in: 'header',
+  description:
+    'The `ETag` of the version that you have read. If the resource is another version by now, the response is 409 `conflict`.',
+  schema: { type: 'string' },
+};
+
 function parameters(route: Route): OpenApiObject[] {
   const path = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
@@ -229,22 +263,20 @@ function parameters(route: Route): OpenApiObject[] {
     ...(required.has(name) && { required: true }),
     schema,
   }));
-  const header = {
-    name: 'Idempotency-Key',
-    in: 'header',
-    description:
-      'Makes a retry safe: requests with the same key and body have one effect and the same response, for 72 hours.',
-    schema: { type: 'string', minLength: 1, maxLength: 255 },
-  };
-  return [...path, ...query, ...(route.kind === 'write' ? [header] : [])];
+  return [
+    ...path,
+    ...query,
+    ...(route.kind === 'write' ? [idempotencyKeyHeader] : []),
+    ...(isVersioned(route) ? [ifMatchHeader] : []),
+  ];
 }
 
-function responses(route: Route, deprecated: boolean): OpenApiObject {
+function responses(route: Route, { deprecation, hasEntityTag }: OperationSignals): OpenApiObject {
   const everywhere = {
     'x-svc-trace-id': { $ref: '#/components/headers/TraceId' },
     RateLimit: { $ref: '#/components/headers/RateLimit' },
     'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },
-    ...(deprecated && {
+    ...(deprecation !== undefined && {
       Deprecation: { $ref: '#/components/headers/Deprecation' },
       Sunset: { $ref: '#/components/headers/Sunset' },
       Link: { $ref: '#/components/headers/DeprecationLink' },
@@ -254,6 +286,7 @@ function responses(route: Route, deprecated: boolean): OpenApiObject {
     description: 'Success.',
     headers: {
       ...everywhere,
+      ...(hasEntityTag && { ETag: { $ref: '#/components/headers/ETag' } }),
       ...(route.kind === 'write' && { 'Idempotent-Replayed': { $ref: '#/components/headers/Replayed' } }),
     },
     ...((route.response ?? route.contentTypes) !== undefined && {
@@ -295,7 +328,7 @@ function responses(route: Route, deprecated: boolean): OpenApiObject {
   };
   return {
     [String(route.success)]: success,
-    ...(route.run.kind === 'document' && { '304': unchanged }),
+    ...((route.run.kind === 'document' || (hasEntityTag && route.kind === 'read')) && { '304': unchanged }),
     ...Object.fromEntries(errors),
   };
 }

@@ -120,6 +120,8 @@ export interface Route {
   readonly lines: string | undefined;
   readonly bareItems: BareItems | undefined;
   readonly skipsItems: SkipsItems | undefined;
+  /** Fields of the response that change without a change of the resource. They do not count for its entity tag. */
+  readonly unversionedFields: readonly string[];
   /** Content types of a streamed response, which is the only kind of response or an alternative to `response`. */
   readonly contentTypes: readonly string[] | undefined;
   readonly run:
@@ -249,6 +251,8 @@ interface WriteDeclaration<
   Body extends TObject,
   Response extends TSchema,
 > extends ChangingDeclaration<Path, Query, Body, Response> {
+  /** Fields of the response that change without a change of the resource, such as the time of its last use. */
+  readonly unversionedFields?: readonly (keyof Static<Response> & string)[];
   /** Runs in the transaction that also stores the audit entries, the events and the response. */
   handler(
     context: HandlerContext<PathParams<Path>, Static<Query>, Static<Body>>,
@@ -262,7 +266,8 @@ export function write<
   Body extends TObject,
   Response extends TSchema,
 >(declaration: WriteDeclaration<Path, Query, Body, Response>): Route {
-  return { ...changing(declaration), run: runOf('write', declaration.handler) };
+  const { unversionedFields = [], handler } = declaration;
+  return { ...changing(declaration), unversionedFields, run: runOf('write', handler) };
 }
 
 interface PostingDeclaration<
@@ -338,6 +343,7 @@ function common(declaration: AnyDeclaration): Omit<Route, 'access' | 'run'> {
     lines: undefined,
     bareItems: undefined,
     skipsItems: undefined,
+    unversionedFields: [],
     contentTypes: undefined,
     success: 200,
     response,

@@ -3,6 +3,7 @@ import createRouter from 'find-my-way';
 import { type TObject, Type } from 'typebox';
 import { type ApiError, apiError } from '../../../contract/api-error.ts';
 import { isStorable } from '../message/json-errors.ts';
+import { type EntityTagOf, entityTagsOf } from './entity-tag.ts';
 import type { Page } from './page.ts';
 import type { RawEndpoint } from './raw-endpoint.ts';
 import type { Route } from './route.ts';
@@ -19,7 +20,11 @@ export type Endpoint =
       readonly checkBody: Validator;
       /** Checks everything except the items that the route can skip. */
       readonly checkBodyWithoutItems: Validator;
+      /** Undefined if the resource cannot be changed. */
+      readonly entityTagOf: EntityTagOf | undefined;
     };
+
+export type RouteEndpoint = Extract<Endpoint, { kind: 'route' }>;
 
 export interface RouteMatch {
   readonly endpoint: Endpoint;
@@ -62,6 +67,7 @@ export function buildRouter(
   const add = (method: string, template: string, endpoint: Endpoint) =>
     router.on(method as 'GET', template.replaceAll(/\{(\w+)\}/g, ':$1'), () => undefined, endpoint);
 
+  const entityTags = entityTagsOf(routes);
   for (const route of routes) {
     checkDeclaration(route);
     const endpoint: Endpoint = {
@@ -71,6 +77,7 @@ export function buildRouter(
       checkQuery: atFirstUse(() => compileQuery(route.query ?? noFields)),
       checkBody: atFirstUse(() => compileBody(route.body ?? noFields)),
       checkBodyWithoutItems: atFirstUse(() => compileBody(withoutItems(route))),
+      entityTagOf: entityTags.get(route.path),
     };
     add(route.method, route.path, endpoint);
   }
