@@ -22,9 +22,9 @@ export class ApiFailure extends Error {
     this.details = details;
   }
 
-  /** The invalid fields of `validation_failed`; empty for other codes. */
+  /** The fields that the error is about: the invalid ones, or those that someone else has changed. Empty for other errors. */
   get fields(): readonly FormFieldError[] {
-    return this.code === 'validation_failed' ? (this.details.fields as FormFieldError[]) : [];
+    return (this.details.fields as FormFieldError[] | undefined) ?? [];
   }
 
   /** Returns the error with `prefix` removed from its field names, for forms whose fields are one part of the body. */
@@ -85,12 +85,18 @@ export interface Api {
   get<Id extends OperationId>(path: string): Promise<Responses[Id]>;
   /** For an optional part of the page: an error response is returned. */
   tryGet<Id extends OperationId>(path: string): Promise<Responses[Id] | ApiFailure>;
-  /** `once`: sent as the `Idempotency-Key`, so that a resubmitted form has one effect. */
+  /** Returns the entity tag of what a path returns; undefined if there is nothing. */
+  versionOf(path: string): Promise<string | undefined>;
+  /**
+   * `once`: sent as the `Idempotency-Key`, so that a resubmitted form has one effect. `version`: sent as `If-Match`, so that no other
+   * change is overwritten.
+   */
   send<Id extends OperationId>(
     method: InProcessRequest['method'],
     path: string,
     body?: object,
     once?: string,
+    version?: string,
   ): Promise<Responses[Id] | ApiFailure>;
   /** Returns why the visitor may not use a route; undefined if they may. */
   denied(method: InProcessRequest['method'], path: string): ApiFailure | undefined;
@@ -116,6 +122,8 @@ export interface ApiVisitor {
 export function apiFor(client: InProcessClient, checkAccess: CheckAccess, visitor: ApiVisitor): Api {
   /** Responses of this visit by path, until it changes something. */
   const read = new Map<string, ReturnType<Api['tryGet']>>();
+  /** Entity tags of these responses. */
+  const versions = new Map<string, string>();
 
   function tryGet<Id extends OperationId>(path: string): Promise<Responses[Id] | ApiFailure> {
     const answer = read.get(path) ?? send('GET', path);
@@ -128,9 +136,11 @@ export function apiFor(client: InProcessClient, checkAccess: CheckAccess, visito
     path: string,
     body?: object,
     once?: string,
+    version?: string,
   ): Promise<Responses[Id] | ApiFailure> {
     if (method !== 'GET') {
       read.clear();
+      versions.clear();
     }
     const reply = await client({
       ...visitor,
@@ -138,16 +148,24 @@ export function apiFor(client: InProcessClient, checkAccess: CheckAccess, visito
       path,
       ...(body !== undefined && { body }),
       idempotencyKey: once,
+      ifMatch: version,
     });
     if (typeof reply.body !== 'string') {
       reply.body.destroy();
       throw new Error(`${path} returned a stream where JSON was expected`);
+    }
+    if (method === 'GET' && typeof reply.headers.etag === 'string') {
+      versions.set(path, reply.headers.etag);
     }
     return answerOf(reply.status, reply.body);
   }
 
   return {
     send,
+    async versionOf(path) {
+      await tryGet(path);
+      return versions.get(path);
+    },
     async open(path) {
       const { status, headers, body } = await client({ ...visitor, method: 'GET', path });
       return typeof body === 'string'

@@ -3,6 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { ApiFailure } from './api.ts';
 import { buttonTo } from './buttons.ts';
 import { panel, requirement } from './components.ts';
+import {
+  changedMembers,
+  mergedForm,
+  type ShownVersion,
+  submissionOf,
+  versionIn,
+  versionInputs,
+} from './form-versions.ts';
 import { bodyOf, type Field, form, formAsText, type Values, valuesOf } from './forms.ts';
 import { html, link, type Markup, type Part } from './html.ts';
 import { codeList } from './inline.ts';
@@ -71,6 +79,7 @@ interface ShownForm {
   readonly values: Values;
   /** The values that `load` has returned, if it was called. */
   readonly stored?: Values | undefined;
+  readonly version?: ShownVersion | undefined;
   readonly failure?: ApiFailure;
   readonly result?: Part;
 }
@@ -84,7 +93,7 @@ export function formScreens<Id extends OperationId = never>(page: FormPage<Id>):
   }
   async function shown(
     visit: ScreenVisit,
-    { fields, values, stored, failure, result }: ShownForm,
+    { fields, values, stored, version, failure, result }: ShownForm,
   ): Promise<ScreenAnswer> {
     const body = html`${await page.above?.(visit)}
 ${panel(
@@ -93,6 +102,7 @@ ${panel(
     fields,
     state: { values, failure },
     once: randomUUID(),
+    hidden: version && versionInputs(version),
     submit: typeof submit === 'string' ? submit : await submit(visit),
     ...(page.isDestructive && { isDestructive: true }),
     cancel: pathOf(back, visit.params),
@@ -119,34 +129,77 @@ ${values !== undefined && formAsText(await page.fields(visit), values)}
     const fields = await page.fields(visit);
     const body = bodyOf(fields, visit.form, visit.org.timezone);
     const values = valuesOf(fields, visit.form);
+    const version = versionIn(visit.form, fields);
     if (attempt !== undefined && visit.form.has('attempt')) {
       const result = await attempt.run(visit, body);
-      return shown(
-        visit,
-        result instanceof ApiFailure ? { fields, values, failure: result } : { fields, values, result },
-      );
+      const outcome = result instanceof ApiFailure ? { failure: result } : { result };
+      return shown(visit, { fields, values, version, ...outcome });
     }
     const mistake = await page.check?.(body, visit);
     if (mistake !== undefined) {
-      return shown(visit, { fields, values, failure: mistake });
+      return shown(visit, { fields, values, version, failure: mistake });
     }
-    const answer = await (page.send?.(visit, body) ??
-      submitted<Id>(visit, call, (await page.body?.(body, visit)) ?? body));
+    const answer = await (page.send?.(visit, body) ?? submittedForm(visit, fields, body, version));
+    if (answer === 'unchanged') {
+      return redirectAfter(pathOf(back, visit.params), page.done ?? 'saved');
+    }
     if (answer instanceof ApiFailure) {
-      return shown(visit, { fields, values, failure: aboutForm(answer.within(page.within ?? '')) });
+      const failure = aboutForm(answer.within(page.within ?? ''));
+      return version !== undefined && answer.details.etag !== undefined
+        ? conflicting(visit, fields, version, failure)
+        : shown(visit, { fields, values, version, failure });
     }
     if (page.result !== undefined) {
       return shown(visit, { fields, values, result: page.result(visit, answer) });
     }
     return page.show?.(visit, answer) ?? redirectAfter(pathOf(back, visit.params), page.done ?? 'saved');
   }
+  async function submittedForm(
+    visit: ScreenVisit,
+    fields: readonly Field[],
+    entered: FormBody,
+    version: ShownVersion | undefined,
+  ): Promise<Responses[Id] | ApiFailure | 'unchanged'> {
+    const bodyFor = async (body: FormBody) => (await page.body?.(body, visit)) ?? body;
+    const body = await bodyFor(entered);
+    if (version === undefined || !call.startsWith('PATCH ')) {
+      return submitted<Id>(visit, call, body, version);
+    }
+    const before = await bodyFor(bodyOf(fields, submissionOf(version.values), visit.org.timezone));
+    const changed = changedMembers(body, before);
+    return Object.keys(changed).length === 0 ? 'unchanged' : submitted<Id>(visit, call, changed, version);
+  }
+  async function conflicting(
+    visit: ScreenVisit,
+    fields: readonly Field[],
+    seen: ShownVersion,
+    failure: ApiFailure,
+  ): Promise<ScreenAnswer> {
+    const { version } = await loaded(visit, fields);
+    const merged = mergedForm(valuesOf(fields, visit.form), seen.values, version?.values ?? {}, failure);
+    return shown(visit, { fields, version, ...merged });
+  }
+  /** Returns the current values, with their version if the form changes something that exists. */
+  async function loaded(
+    visit: ScreenVisit,
+    fields: readonly Field[],
+  ): Promise<Pick<ShownForm, 'stored' | 'version'>> {
+    const isChange = page.load !== undefined && /^(PATCH|PUT) /.test(call);
+    const { path: resource } = operationOf(call, visit.org, visit.params);
+    // Before the values, so that a change between the two is a conflict.
+    const etag = isChange ? await visit.api.versionOf(resource) : undefined;
+    const stored = await page.load?.(visit);
+    const values = stored && valuesOf(fields, submissionOf(stored));
+    return { stored, version: etag === undefined || values === undefined ? undefined : { etag, values } };
+  }
   async function opened(visit: ScreenVisit): Promise<ScreenAnswer> {
     const denied = visit.denied(pathOf(path, visit.params));
     if (denied !== undefined) {
       return readOnly(visit, denied);
     }
-    const [stored, fields] = await Promise.all([page.load?.(visit), page.fields(visit)]);
-    return shown(visit, { fields, values: stored ?? prefilled(fields, visit.query), stored });
+    const fields = await page.fields(visit);
+    const { stored, version } = await loaded(visit, fields);
+    return shown(visit, { fields, values: stored ?? prefilled(fields, visit.query), stored, version });
   }
   return [
     { path, audience, handler: opened },
@@ -159,11 +212,12 @@ function submitted<Id extends OperationId>(
   { api, org, params, form: fields }: ScreenVisit,
   call: Call,
   body?: object,
+  version?: ShownVersion,
 ): Promise<Responses[Id] | ApiFailure> {
   // The name of a new resource may be both a field and a path parameter.
   const typed = Object.fromEntries([...fields].map(([name, value]) => [name, value.trim()]));
   const { method, path } = operationOf(call, org, { ...typed, ...params });
-  return api.send<Id>(method, path, body, fields.get(onceField) ?? undefined);
+  return api.send<Id>(method, path, body, fields.get(onceField) ?? undefined, version?.etag);
 }
 
 function mayCall({ api, org, params }: ScreenVisit, call: Call): boolean {

@@ -73,6 +73,8 @@ export interface FormOptions {
   readonly state: FormState;
   /** Token of this rendered form, so that a resubmission has no second effect. */
   readonly once: string;
+  /** Hidden fields. */
+  readonly hidden?: Part;
   readonly submit: string;
   readonly isDestructive?: boolean;
   readonly cancel?: string;
@@ -83,15 +85,19 @@ export interface FormOptions {
 const emptyLines = 3;
 
 export function form(options: FormOptions): Markup {
-  const { action, fields, state, once, submit, isDestructive, cancel, more } = options;
+  const { action, fields, state, once, hidden, submit, isDestructive, cancel, more } = options;
   const { failure, values } = state;
   const fieldErrors = failure?.fields ?? [];
   const others = fieldErrors.filter((fieldError) => !fields.some(({ name }) => isAbout(name, fieldError)));
-  return html`<form method="post" action="${action}" class="form">${onceInput(once)}
-${failure !== undefined && alert(failure.fields.length > 0 ? 'Check the highlighted fields.' : failure.message, others)}
+  return html`<form method="post" action="${action}" class="form">${onceInput(once)}${hidden}
+${failure !== undefined && alert(summaryOf(failure), others)}
 ${fields.map((field) => fieldOf(field, values, fieldErrors))}
 <div class="form-end"><button class="button ${isDestructive ? 'danger' : 'primary'}">${submit}</button>
 ${cancel !== undefined && buttonTo(cancel, 'Cancel')}${more}</div></form>`;
+}
+
+function summaryOf({ code, fields, message }: ApiFailure): string {
+  return code === 'validation_failed' && fields.length > 0 ? 'Check the highlighted fields.' : message;
 }
 
 /** The form, read-only. */
@@ -212,7 +218,7 @@ export function optionsWith(value: string, options: readonly Option[]): readonly
   return isListed ? options : [...options, { value, label: value }];
 }
 
-function textOf(value: string | readonly string[] | undefined): string {
+export function textOf(value: string | readonly string[] | undefined): string {
   return typeof value === 'string' ? value : (value ?? []).join('\n');
 }
 

@@ -5,6 +5,7 @@ import { type KeyScope, type OrgRole, scopes } from '../../src/contract/scopes.t
 import { useOrg, useWorld } from '../harness.ts';
 import { createFixtures, createPendingWork, mailSettings } from '../support/console-fixtures.ts';
 import { followLinks } from '../support/console-links.ts';
+import { fieldsIn, withoutEntities } from '../support/form-fields.ts';
 import { cookieOf, postForm } from '../support/sign-in.ts';
 
 const world = useWorld(mailSettings);
@@ -157,7 +158,7 @@ function formWith(text: string, action: string): string {
 function hiddenFields(text: string, action: string): Record<string, string> {
   return Object.fromEntries(
     [...formWith(text, action).matchAll(/type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(
-      ([, name = '', value = '']) => [name, value],
+      ([, name = '', value = '']) => [name, withoutEntities(value)],
     ),
   );
 }
@@ -383,17 +384,7 @@ test('saving the routing policy keeps the weights, which the form has no fields 
 
 /** Returns the fields of a form as a browser submits them if the visitor changes nothing. */
 function untouchedFields(text: string, action: string): Record<string, string> {
-  const form = formWith(text, action);
-  const inputs = [
-    ...form.matchAll(/<input (?![^>]*type="checkbox")[^>]*?name="([^"]+)"[^>]*? value="([^"]*)"/g),
-  ];
-  const selects = [...form.matchAll(/<select [^>]*?name="([^"]+)"[^>]*>(.*?)<\/select>/gs)];
-  const selected = (options: string) =>
-    /value="([^"]*)" selected/.exec(options) ?? /value="([^"]*)"/.exec(options);
-  return Object.fromEntries([
-    ...inputs.map(([, name, value]) => [name, value]),
-    ...selects.map(([, name, options = '']) => [name, selected(options)?.[1]]),
-  ]);
+  return Object.fromEntries(fieldsIn(formWith(text, action)));
 }
 
 /** Opens a form, submits it with these changes, and expects that it is saved. */

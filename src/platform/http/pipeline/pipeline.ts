@@ -29,7 +29,7 @@ import type { HeadersOfUnread } from '../message/unread-head.ts';
 import { type Caller, type Credential, WrongRegion } from '../routes/access.ts';
 import { defaultFormBytes, type Page, type PageAnswer, type Visit } from '../routes/page.ts';
 import type { RawHead, RawRequest } from '../routes/raw-endpoint.ts';
-import type { Endpoint, RouteMatch, Router } from '../routes/router.ts';
+import type { Endpoint, RouteEndpoint, RouteMatch, Router } from '../routes/router.ts';
 import { type AnswerRouteDependencies, createAnswerRoute } from './answer-route.ts';
 import { corsHeaders, isPreflight, preflightHeaders } from './cors.ts';
 import { checkNotCrossSite } from './cross-site.ts';
