@@ -11,7 +11,7 @@ import {
   versionIn,
   versionInputs,
 } from './form-versions.ts';
-import { bodyOf, type Field, form, formAsText, type Values, valuesOf } from './forms.ts';
+import { bodyOf, type Field, form, formAsText, submittedValues, type Values } from './forms.ts';
 import { html, link, type Markup, type Part } from './html.ts';
 import { codeList } from './inline.ts';
 import { onceField } from './inputs.ts';
@@ -128,7 +128,7 @@ ${values !== undefined && formAsText(await page.fields(visit), values)}
   async function sent(visit: ScreenVisit): Promise<ScreenAnswer> {
     const fields = await page.fields(visit);
     const body = bodyOf(fields, visit.form, visit.org.timezone);
-    const values = valuesOf(fields, visit.form);
+    const values = submittedValues(fields, visit.form);
     const version = versionIn(visit.form, fields);
     if (attempt !== undefined && visit.form.has('attempt')) {
       const result = await attempt.run(visit, body);
@@ -176,7 +176,12 @@ ${values !== undefined && formAsText(await page.fields(visit), values)}
     failure: ApiFailure,
   ): Promise<ScreenAnswer> {
     const { version } = await loaded(visit, fields);
-    const merged = mergedForm(valuesOf(fields, visit.form), seen.values, version?.values ?? {}, failure);
+    const merged = mergedForm(
+      submittedValues(fields, visit.form),
+      seen.values,
+      version?.values ?? {},
+      failure,
+    );
     return shown(visit, { fields, version, ...merged });
   }
   /** Returns the current values, with their version if the form changes something that exists. */
@@ -189,7 +194,7 @@ ${values !== undefined && formAsText(await page.fields(visit), values)}
     // Before the values, so that a change between the two is a conflict.
     const etag = isChange ? await visit.api.versionOf(resource) : undefined;
     const stored = await page.load?.(visit);
-    const values = stored && valuesOf(fields, submissionOf(stored));
+    const values = stored && submittedValues(fields, submissionOf(stored));
     return { stored, version: etag === undefined || values === undefined ? undefined : { etag, values } };
   }
   async function opened(visit: ScreenVisit): Promise<ScreenAnswer> {

@@ -3,7 +3,7 @@
  * the resource meanwhile, nothing is overwritten: the form is shown again with both values.
  */
 import { ApiFailure, type FormFieldError } from './api.ts';
-import { type Field, textOf, type Values, valuesOf } from './forms.ts';
+import { type Field, submittedValues, textOf, type Values } from './forms.ts';
 import { hiddenInputs } from './inputs.ts';
 
 /** A form as it was shown: the entity tag of its resource, and the values of its fields. */
@@ -24,7 +24,7 @@ export function versionIn(form: URLSearchParams, fields: readonly Field[]): Show
   const etag = form.get(versionField);
   return etag === null
     ? undefined
-    : { etag, values: valuesOf(fields, new URLSearchParams(form.get(shownField) ?? '')) };
+    : { etag, values: submittedValues(fields, new URLSearchParams(form.get(shownField) ?? '')) };
 }
 
 /** Returns values as a browser submits them. */

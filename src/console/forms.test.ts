@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ApiFailure } from './api.ts';
-import { bodyOf, dotted, type Field, type FormState, form, type Values, valuesOf } from './forms.ts';
+import { bodyOf, dotted, type Field, type FormState, form, submittedValues, type Values } from './forms.ts';
 import { render } from './html.ts';
 
 const fields: readonly Field[] = [
@@ -78,7 +78,7 @@ test('unknown fields are ignored, however many there are', () => {
     sent.append(`mix.0.a${i}`, 'x');
   }
   expect(bodyOf(fields, sent, 'UTC')).toEqual(bodyOf(fields, typed, 'UTC'));
-  expect(valuesOf(fields, sent)).toEqual(valuesOf(fields, typed));
+  expect(submittedValues(fields, sent)).toEqual(submittedValues(fields, typed));
 });
 
 test('submitted values are rendered again, with field errors beside the right line', () => {
@@ -89,7 +89,7 @@ test('submitted values are rendered again, with field errors beside the right li
       { field: 'other', code: 'required', message: 'Missing.' },
     ],
   });
-  const text = renderedForm(fields, { values: valuesOf(fields, typed), failure });
+  const text = renderedForm(fields, { values: submittedValues(fields, typed), failure });
   expect(text).toMatch(
     /name="mix\.1\.percent" aria-describedby="field-mix-1-percent-fault" aria-invalid="true" value="much"/,
   );

@@ -223,7 +223,7 @@ export function textOf(value: string | readonly string[] | undefined): string {
 }
 
 /** The submitted values, for rendering them again. Empty lines are removed, as in the request body. */
-export function valuesOf(fields: readonly Field[], form: URLSearchParams): Values {
+export function submittedValues(fields: readonly Field[], form: URLSearchParams): Values {
   return Object.fromEntries(
     fields.flatMap((field): [string, string | readonly string[]][] => {
       const { name, kind } = field;

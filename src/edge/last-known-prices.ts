@@ -36,14 +36,14 @@ export function createLastKnownPrices(findPrice: FindPrice): LastKnownPrices {
   }
   return {
     find(orgId, model, atMs, at) {
-      const name = nameOf(orgId, model, at);
+      const name = priceKey(orgId, model, at);
       const found = findPrice(orgId, model, atMs, at);
       return found instanceof Promise ? found.then((price) => store(name, price)) : store(name, found);
     },
-    get: (orgId, model, at) => prices.get(nameOf(orgId, model, at)),
+    get: (orgId, model, at) => prices.get(priceKey(orgId, model, at)),
   };
 }
 
-function nameOf(orgId: string, model: string, { provider, region }: CalledAt): string {
+function priceKey(orgId: string, model: string, { provider, region }: CalledAt): string {
   return provider == null ? `${orgId} ${model}` : `${orgId} ${provider} ${region ?? ''} ${model}`;
 }

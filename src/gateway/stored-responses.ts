@@ -33,7 +33,8 @@ export function createStoredResponses(
   const latest = new Map<string, ResponseOwner>();
 
   async function ownerOf(orgId: string, responseId: string): Promise<ResponseOwner | undefined> {
-    const known = latest.get(nameOf(orgId, responseId)) ?? (await findResponseOwner(db, orgId, responseId));
+    const known =
+      latest.get(responseKey(orgId, responseId)) ?? (await findResponseOwner(db, orgId, responseId));
     if (known !== undefined) {
       return known;
     }
@@ -55,7 +56,7 @@ export function createStoredResponses(
 
   return {
     add(caller, responseId) {
-      const name = nameOf(caller.tenantId, responseId);
+      const name = responseKey(caller.tenantId, responseId);
       const [oldest] = latest.keys();
       if (latest.has(name)) {
         return;
@@ -107,6 +108,6 @@ function memberOf({ attribution }: Caller): string | null {
   return attribution?.values.member_id ?? null;
 }
 
-function nameOf(orgId: string, responseId: string): string {
+function responseKey(orgId: string, responseId: string): string {
   return `${orgId} ${responseId}`;
 }

@@ -23,10 +23,10 @@ export function createOutputHistory(learned: CallCounts): OutputHistory {
   return {
     learn({ orgId, keyId, model }, outputTokens) {
       const bucket = Math.ceil(Math.log(Math.max(1, outputTokens)) / Math.log(growth));
-      learned.add(orgId, nameOf(keyId, model), Math.min(shape.buckets - 1, bucket), shape);
+      learned.add(orgId, outputName(keyId, model), Math.min(shape.buckets - 1, bucket), shape);
     },
     expected({ orgId, keyId, model }) {
-      const counts = learned.find(orgId, nameOf(keyId, model));
+      const counts = learned.find(orgId, outputName(keyId, model));
       if (counts === undefined || sumOf(counts) < samplesMin) {
         return undefined;
       }
@@ -35,6 +35,6 @@ export function createOutputHistory(learned: CallCounts): OutputHistory {
   };
 }
 
-function nameOf(keyId: string, model: string): string {
+function outputName(keyId: string, model: string): string {
   return `output ${keyId} ${model}`;
 }

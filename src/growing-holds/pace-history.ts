@@ -51,8 +51,8 @@ export function createPaceHistory(learned: CallCounts, nowMs: () => number): Pac
   /** Returns the calls of this period and of the previous one. */
   function seen(kind: string, subject: PaceSubject): SeenCalls | undefined {
     const period = Math.floor(nowMs() / periodMs);
-    const last = seenIn(learned.find(subject.orgId, nameOf(kind, period - 1, subject)));
-    const current = seenIn(learned.find(subject.orgId, nameOf(kind, period, subject)));
+    const last = seenIn(learned.find(subject.orgId, paceName(kind, period - 1, subject)));
+    const current = seenIn(learned.find(subject.orgId, paceName(kind, period, subject)));
     return last === undefined || current === undefined
       ? (current ?? last)
       : {
@@ -72,9 +72,9 @@ export function createPaceHistory(learned: CallCounts, nowMs: () => number): Pac
         Math.max(0, Math.ceil(Math.log(perSecond / firstPerSecond) / Math.log(growth))),
       );
       const period = Math.floor(nowMs() / periodMs);
-      learned.add(subject.orgId, nameOf('pace', period, subject), bucket, shape);
+      learned.add(subject.orgId, paceName('pace', period, subject), bucket, shape);
       if (elapsedMs >= longMs) {
-        learned.add(subject.orgId, nameOf('pace-long', period, subject), bucket, shape);
+        learned.add(subject.orgId, paceName('pace-long', period, subject), bucket, shape);
       }
     },
     paceOf(subject, documented) {
@@ -111,6 +111,6 @@ function seenIn(counts: Int32Array | undefined): SeenCalls | undefined {
     : { samples: sumOf(counts), perSecond: firstPerSecond * growth ** fastest };
 }
 
-function nameOf(kind: string, period: number, { connectionId, model, tier }: PaceSubject): string {
+function paceName(kind: string, period: number, { connectionId, model, tier }: PaceSubject): string {
   return `${kind} ${period} ${connectionId} ${tier} ${model}`;
 }

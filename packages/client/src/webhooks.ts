@@ -87,9 +87,9 @@ interface ParsedHeader {
 /** Parses `t=<seconds>,v1=<hex>[,v1=<hex>]`, or `v1=<hex>` alone. Ignores other names, which later versions may add. */
 function parseHeader(header: string): ParsedHeader {
   const parts = header.split(',').map((part) => part.trim().split('=', 2));
-  const valuesOf = (name: string) => parts.flatMap(([key, value]) => (key === name ? [value ?? ''] : []));
-  const [time, ...moreTimes] = valuesOf('t');
-  const signatures = valuesOf('v1');
+  const headerValues = (name: string) => parts.flatMap(([key, value]) => (key === name ? [value ?? ''] : []));
+  const [time, ...moreTimes] = headerValues('t');
+  const signatures = headerValues('v1');
   const isTime = time === undefined || /^\d{1,12}$/.test(time);
   if (!isTime || moreTimes.length > 0 || signatures.length === 0) {
     throw new WebhookVerificationError('malformed_signature', 'The X-Svc-Signature header is malformed.');

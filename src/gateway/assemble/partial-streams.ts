@@ -14,13 +14,13 @@ export function createPartialStreams(): PartialStreams {
   return {
     add(connectionId, model) {
       if (names.size < namesMax) {
-        names.add(nameOf(connectionId, model));
+        names.add(streamKey(connectionId, model));
       }
     },
-    has: (connectionId, model) => names.size === namesMax || names.has(nameOf(connectionId, model)),
+    has: (connectionId, model) => names.size === namesMax || names.has(streamKey(connectionId, model)),
   };
 }
 
-function nameOf(connectionId: string, model: string): string {
+function streamKey(connectionId: string, model: string): string {
   return `${connectionId} ${model}`;
 }

@@ -53,7 +53,7 @@ export function createTokenRatios(learned: LearnedCounts): TokenRatios {
     of({ orgId, keyId, model }, { textClass }) {
       const family = familyOf(model);
       const start = family === 'o200k' ? safeRatio : safeRatioOfOthers;
-      const counts = learned.find(orgId, nameOf(family, textClass));
+      const counts = learned.find(orgId, ratioName(family, textClass));
       if (counts === undefined || sumOf(counts) < samplesMin) {
         return start;
       }
@@ -68,7 +68,7 @@ export function createTokenRatios(learned: LearnedCounts): TokenRatios {
       }
       const bucket = Math.ceil((inputTokens / textScore - lowestRatio) / bucketWidth);
       const inGroup = Math.max(0, Math.min(bucketsPerGroup - 1, bucket));
-      const name = nameOf(familyOf(model), textClass);
+      const name = ratioName(familyOf(model), textClass);
       learned.add(orgId, name, groupOf(keyId) * bucketsPerGroup + inGroup, shape);
     },
   };
@@ -89,7 +89,7 @@ function learnedRatio(counts: Int32Array): number {
   return ratio;
 }
 
-function nameOf(family: string, textClass: string): string {
+function ratioName(family: string, textClass: string): string {
   // The name differs from the older `ratio`, whose counts belong to a score that was higher.
   return `tokens ${family} ${textClass}`;
 }

@@ -16,10 +16,10 @@ const firstMs = 100;
 export function createDurationHistory(learned: CallCounts): DurationHistory {
   return {
     learn(orgId, model, durationMs) {
-      learned.add(orgId, nameOf(model), bucketOf(durationMs), shape);
+      learned.add(orgId, durationName(model), bucketOf(durationMs), shape);
     },
     expectedRestMs(orgId, model, elapsedMs) {
-      const counts = learned.find(orgId, nameOf(model));
+      const counts = learned.find(orgId, durationName(model));
       const first = bucketOf(elapsedMs) + 1;
       if (
         counts === undefined ||
@@ -40,6 +40,6 @@ function bucketOf(durationMs: number): number {
   return Math.min(shape.buckets - 1, bucket);
 }
 
-function nameOf(model: string): string {
+function durationName(model: string): string {
   return `duration ${model}`;
 }

@@ -177,7 +177,7 @@ export function holdsLine(holds: readonly Hold[]): string {
     const text = holdText(hold, indexIn(scopes, hold.scope), indexIn(shares, hold.shares));
     line += line === '' ? text : `,${text}`;
   }
-  const scopeTexts = [...scopes.keys()].map((scope) => JSON.stringify(valuesOf(scope)));
+  const scopeTexts = [...scopes.keys()].map((scope) => JSON.stringify(scopeValues(scope)));
   return `{"holds":[${line}],"scopes":[${scopeTexts.join()}],"shares":[${[...shares.keys()].map(sharesText).join()}]}`;
 }
 
@@ -256,7 +256,7 @@ const storedFields: readonly (keyof Scope)[] = inOrder<keyof Scope>(
 );
 
 /** Returns the values without field names, which would be most of the text. */
-function valuesOf(scope: Scope): ScopeValues {
+function scopeValues(scope: Scope): ScopeValues {
   const values: (string | null | Tags)[] = [];
   for (const field of storedFields) {
     values.push(scope[field]);

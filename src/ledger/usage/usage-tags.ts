@@ -33,7 +33,7 @@ export class TagLimiter {
     const seen = this.#of(`${orgId} ${day}`);
     const kept: [string, string][] = [];
     for (const name of Object.keys(tags).sort()) {
-      const values = valuesOf(seen, name);
+      const values = seenValues(seen, name);
       if (values !== undefined) {
         kept.push([name, addIfRoom(values, tags[name] as string, tagBounds.valuesPerName) ?? otherValues]);
       }
@@ -60,7 +60,7 @@ export class TagLimiter {
   }
 }
 
-function valuesOf({ valuesByName }: SeenTags, name: string): Set<string> | undefined {
+function seenValues({ valuesByName }: SeenTags, name: string): Set<string> | undefined {
   const existing = valuesByName.get(name);
   if (existing !== undefined || valuesByName.size >= tagBounds.namesPerDay) {
     return existing;

@@ -51,7 +51,7 @@ export function checkResponseText(base64: string, acsUrl: string): string {
   if (unusualMarkup.test(text) || unknownEntity.test(text)) {
     throw apiError('bad_request', 'The SAML response contains a document type, a comment or similar markup.');
   }
-  if (valuesOf(text, algorithms).some((algorithm) => weakAlgorithm.test(algorithm))) {
+  if (attributeValues(text, algorithms).some((algorithm) => weakAlgorithm.test(algorithm))) {
     throw apiError('bad_request', 'The SAML response is signed with SHA-1, which can be forged.');
   }
   if (
@@ -63,13 +63,13 @@ export function checkResponseText(base64: string, acsUrl: string): string {
   }
   // Status and destination need not be signed. They state the intention of an honest identity provider, so a response that fails
   // these checks is rejected even if its assertion is signed.
-  if (valuesOf(text, statusCode)[0] !== success) {
+  if (attributeValues(text, statusCode)[0] !== success) {
     throw apiError('forbidden', 'The identity provider did not complete the sign-in.');
   }
-  if (valuesOf(text, destination).some((url) => url !== acsUrl)) {
+  if (attributeValues(text, destination).some((url) => url !== acsUrl)) {
     throw apiError('forbidden', 'The SAML response is addressed to another URL.');
   }
-  const [requestId, ...others] = new Set(valuesOf(text, answeredRequest));
+  const [requestId, ...others] = new Set(attributeValues(text, answeredRequest));
   if (requestId === undefined || others.length > 0) {
     throw apiError('forbidden', 'The SAML response does not name its request.');
   }
@@ -82,10 +82,12 @@ export function checkResponseText(base64: string, acsUrl: string): string {
  */
 export function claimedRequestId(base64: string): string | undefined {
   const bytes = Buffer.from(base64, 'base64');
-  return bytes.length > responseBytesMax ? undefined : valuesOf(bytes.toString('latin1'), answeredRequest)[0];
+  return bytes.length > responseBytesMax
+    ? undefined
+    : attributeValues(bytes.toString('latin1'), answeredRequest)[0];
 }
 
-function valuesOf(text: string, attribute: RegExp): string[] {
+function attributeValues(text: string, attribute: RegExp): string[] {
   return [...text.matchAll(attribute)].map(([, double, single]) => double ?? single ?? '');
 }
 

@@ -23,7 +23,7 @@ const each = (scope_kind: string) => ({
   period: 'day',
   limit_usd: '10',
 });
-const valuesOf = async (limitId: string, query = '') =>
+const listValues = async (limitId: string, query = '') =>
   (await own('GET', `limits/${limitId}/values${query}`)).json;
 
 interface Listed {
@@ -48,7 +48,7 @@ describe('values of a budget for each member', () => {
     await spend({ member_id: 'cid', cost_usd: '4' });
     await spend({ cost_usd: '2' });
     await own('POST', '/v1/edge/decision', { model: 'm', member_id: 'cid', estimated_cost_usd: '6' });
-    const listed = await valuesOf(budget);
+    const listed = await listValues(budget);
     expect(brief(listed)).toEqual([
       ['bob', '8.5', '0', '1.5', 'near'],
       ['cid', '4', '6', '0', 'exhausted'],
@@ -65,20 +65,20 @@ describe('values of a budget for each member', () => {
     await world.runJob('expire-holds');
     await spend({ member_id: 'amy', cost_usd: '3' });
     const late = await created('budgets', { ...each('member'), name: 'late', period: 'month' });
-    expect(brief(await valuesOf(late))).toEqual([
+    expect(brief(await listValues(late))).toEqual([
       ['bob', '8.5', '0', '1.5', 'near'],
       ['cid', '4', '0', '6', 'ok'],
       ['amy', '4', '0', '6', 'ok'],
     ]);
     const [daily] = (await own('GET', 'limits?search=member')).json.data;
-    expect(brief(await valuesOf(daily.id))).toEqual([['amy', '3', '0', '7', 'ok']]);
+    expect(brief(await listValues(daily.id))).toEqual([['amy', '3', '0', '7', 'ok']]);
   });
 
   test('the values of a budget are paginated', async () => {
     const late = (await own('GET', 'limits?search=late')).json.data[0].id;
     const pages: string[][] = [];
     for (let cursor = ''; pages.length < 10; ) {
-      const { data, next_cursor } = await valuesOf(late, `?limit=1${cursor}`);
+      const { data, next_cursor } = await listValues(late, `?limit=1${cursor}`);
       pages.push(data.map(({ values }: Listed) => values.member_id));
       if (next_cursor === null) {
         break;
@@ -86,7 +86,7 @@ describe('values of a budget for each member', () => {
       cursor = `&cursor=${next_cursor}`;
     }
     expect(pages).toEqual([['bob'], ['cid'], ['amy']]);
-    const ascending = await valuesOf(late, '?sort=settled');
+    const ascending = await listValues(late, '?sort=settled');
     expect(ascending.data.map(({ values }: Listed) => values.member_id)).toEqual(['amy', 'cid', 'bob']);
     expect((await own('GET', `limits/${late}/values?sort=name`)).status).toBe(422);
     expect((await own('GET', `limits/${late}/values?cursor=x`)).status).toBe(422);
@@ -97,8 +97,8 @@ test('lists customers and values of tags too', async () => {
   const customers = await created('customer-limits', { customer_id: '*', period: 'day', limit_usd: '5' });
   const tags = await created('budgets', each('tag:project'));
   await spend({ customer_id: 'acme', cost_usd: '2', tags: { project: 'site' } });
-  expect(brief(await valuesOf(customers))).toEqual([['acme', '2', '0', '3', 'ok']]);
-  const listed = await valuesOf(tags);
+  expect(brief(await listValues(customers))).toEqual([['acme', '2', '0', '3', 'ok']]);
+  const listed = await listValues(tags);
   expect(brief(listed)).toEqual([['site', '2', '0', '8', 'ok']]);
   expect(listed.data[0].values).toEqual({ 'tag:project': 'site' });
 });
@@ -113,7 +113,7 @@ test('lists only values with runs that the rest of the match applies to', async 
   await spend({ customer_id: 'two', cost_usd: '2', model: 'small' });
   await spend({ customer_id: 'one', cost_usd: '3', model: 'large' });
   await spend({ customer_id: 'none', cost_usd: '0.5', model: 'large' });
-  expect(brief(await valuesOf(json.policies[0].id))).toEqual([
+  expect(brief(await listValues(json.policies[0].id))).toEqual([
     ['two', '2', '0', '8', 'ok'],
     ['one', '1', '0', '9', 'ok'],
   ]);
@@ -143,7 +143,7 @@ test('sorts and continues after sums beyond 64 bits', async () => {
 
 test('the list of values is empty for a limit without a wildcard, and finds no limit of another org', async () => {
   const total = await created('budgets', { name: 'total', scope_kind: 'org', period: 'day', limit_usd: '5' });
-  expect(await valuesOf(total)).toEqual({ data: [], next_cursor: null });
+  expect(await listValues(total)).toEqual({ data: [], next_cursor: null });
   const other = await world.createOrg();
   for (const path of [`${other.id}/limits/${total}`, `${org.id}/limits/unknown`]) {
     const answer = await world.request('GET', `/v1/orgs/${path}/values`, {

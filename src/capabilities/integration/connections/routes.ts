@@ -86,7 +86,7 @@ function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRoute
       description: 'The state of the breaker is that of the process that answers.',
       access: reader,
       response: ConnectionView,
-      handler: async ({ params, now }) => view(await requireConnection(db, nameOf(params)), now),
+      handler: async ({ params, now }) => view(await requireConnection(db, connectionName(params)), now),
     }),
     write({
       id: 'connections.change',
@@ -103,7 +103,7 @@ function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRoute
       unversionedFields: ['breaker', 'previous_key_until'],
       errors: ['conflict'],
       handler: async ({ params, body, now }, tx) =>
-        outcome(await patchConnection(tx, rules, nameOf(params), now, body), now),
+        outcome(await patchConnection(tx, rules, connectionName(params), now, body), now),
     }),
     write({
       id: 'connections.rotate',
@@ -117,7 +117,7 @@ function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRoute
       body: RotateConnectionKey,
       response: ConnectionView,
       handler: async ({ params, body, now }, tx) =>
-        outcome(await rotateConnectionKey(tx, rules, nameOf(params), now, body), now),
+        outcome(await rotateConnectionKey(tx, rules, connectionName(params), now, body), now),
     }),
     write({
       id: 'connections.delete',
@@ -127,7 +127,7 @@ function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRoute
       description: 'Calls in progress go on. Its key is deleted.',
       access: admin,
       async handler({ params, now }, tx) {
-        const row = await removeConnection(tx, nameOf(params));
+        const row = await removeConnection(tx, connectionName(params));
         return removed('connection', row, (stored) => viewStored(stored, now), now);
       },
     }),
@@ -162,6 +162,6 @@ function gatewaySettingsRoutes({ db }: ConnectionRouteDependencies): Route[] {
   ];
 }
 
-function nameOf({ id, connection_id }: { id: string; connection_id: string }): ConnectionName {
+function connectionName({ id, connection_id }: { id: string; connection_id: string }): ConnectionName {
   return { orgId: id, id: connection_id };
 }

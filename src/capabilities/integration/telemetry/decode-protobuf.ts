@@ -145,7 +145,7 @@ function attributesOf(bytes: Uint8Array, work: ReadingWork, listField: number): 
     if (pairs > pairsMax) {
       throw new Error(`more than ${pairsMax} attributes`);
     }
-    const name = nameOf(pair, work);
+    const name = attributeName(pair, work);
     if (name === undefined || !isRead(name) || attributes.size >= attributesMax) {
       continue;
     }
@@ -159,7 +159,7 @@ function attributesOf(bytes: Uint8Array, work: ReadingWork, listField: number): 
   return attributes;
 }
 
-function nameOf(pair: Uint8Array, work: ReadingWork): string | undefined {
+function attributeName(pair: Uint8Array, work: ReadingWork): string | undefined {
   let name: string | undefined;
   for (const found of messages(pair, work, 1)) {
     name = shortText(found, nameBytesMax);

@@ -38,7 +38,7 @@ export class WaitingRoom {
   /** Returns the number of further deliveries that may wait; at most 0 if there is no room. */
   async of(tx: Transaction, queue: SubscriptionQueue): Promise<number> {
     const nowMs = this.#nowMs();
-    const known = this.#queues.get(nameOf(queue));
+    const known = this.#queues.get(queueKey(queue));
     if (known !== undefined && known.uncounted >= uncountedMin && nowMs - known.countedAtMs < countedForMs) {
       return known.free;
     }
@@ -47,14 +47,14 @@ export class WaitingRoom {
       this.#queues.clear();
     }
     const uncounted = Math.floor(free * uncountedPart);
-    this.#queues.set(nameOf(queue), { free, uncounted, countedAtMs: nowMs });
+    this.#queues.set(queueKey(queue), { free, uncounted, countedAtMs: nowMs });
     return free;
   }
 
   /** Records deliveries that are about to be created. If they are not, the next count comes earlier than it had to. */
   use(deliveries: readonly NewDelivery[]): void {
     for (const delivery of deliveries) {
-      const known = this.#queues.get(nameOf(delivery));
+      const known = this.#queues.get(queueKey(delivery));
       if (known !== undefined && delivery.state === 'waiting') {
         known.free -= 1;
         known.uncounted -= 1;
@@ -63,6 +63,6 @@ export class WaitingRoom {
   }
 }
 
-function nameOf({ org_id, subscription_id }: SubscriptionQueue): string {
+function queueKey({ org_id, subscription_id }: SubscriptionQueue): string {
   return `${org_id} ${subscription_id}`;
 }

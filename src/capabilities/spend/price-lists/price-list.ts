@@ -89,14 +89,14 @@ function catalogOf(document: Readonly<Record<string, unknown>>, { providers }: P
       `its schema is ${JSON.stringify(schema)}, and this version of Purser reads ${schemaVersion}`,
     );
   }
-  const nameOf = (index: string) =>
+  const modelAt = (index: string) =>
     Array.isArray(models) ? (models[Number(index)] as { model?: unknown } | null)?.model : undefined;
   requireNone(
     validateCatalog(document).map(({ field, message }) => {
       const [, index = '', rest = ''] = /^models\[(\d+)\]\.?(.*)$/.exec(field) ?? [];
       return index === ''
         ? { entry: '', field, message }
-        : { entry: String(nameOf(index) ?? `models[${index}]`), field: rest, message };
+        : { entry: String(modelAt(index) ?? `models[${index}]`), field: rest, message };
     }),
   );
   const catalog = document as unknown as Catalog;

@@ -90,7 +90,7 @@ export const ssoScreens: readonly Screen[] = [
       back: here,
       above: (visit) => endpoints(visit, kind),
       fields: () => [...kinds[kind], ...common],
-      load: (visit) => valuesOf(visit, kind),
+      load: (visit) => settingsValues(visit, kind),
       call: 'PUT {org}/sso',
       body: (body) => ({ ...apiBody(body), kind }),
     }),
@@ -138,7 +138,7 @@ function unquoted(text: string): string {
   }
 }
 
-async function valuesOf({ api, org }: ScreenVisit, kind: SsoResponse['kind']): Promise<Values> {
+async function settingsValues({ api, org }: ScreenVisit, kind: SsoResponse['kind']): Promise<Values> {
   const found = await api.tryGet<'sso.read'>(`${org.path}/sso`);
   if (found instanceof ApiFailure) {
     if (found.code !== 'not_found') {

@@ -116,7 +116,7 @@ export const policyScreens: readonly Screen[] = [
     back: listPath,
     fields,
     load: async ({ api, org, params }) =>
-      valuesOf(await api.get<'policies.read'>(org.path + pathOf('/policies/{policy_id}', params))),
+      ruleValues(await api.get<'policies.read'>(org.path + pathOf('/policies/{policy_id}', params))),
     call: 'PATCH {org}/policies/{policy_id}',
     done: 'saved',
     attempt,
@@ -140,7 +140,7 @@ ${actionCard(
   { path: `${rulePath}/versions`, audience: 'org', handler: versions },
 ];
 
-function valuesOf(rule: PolicyResponse): Values {
+function ruleValues(rule: PolicyResponse): Values {
   return {
     effect: rule.effect,
     models: rule.models ?? [],

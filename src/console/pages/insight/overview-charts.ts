@@ -154,7 +154,7 @@ export function spendPerDay(
   const first = byDay[0]?.day;
   const last = byDay.at(-1)?.day;
   const dates = first === undefined || last === undefined ? [] : datesBetween(first, last);
-  const valuesOf = (rows: readonly CostRow[]) => {
+  const dailyCosts = (rows: readonly CostRow[]) => {
     const costs = new Map<string, number>();
     for (const { day = '', cost_usd } of rows) {
       costs.set(day, (costs.get(day) ?? 0) + Number(cost_usd));
@@ -174,10 +174,10 @@ export function spendPerDay(
   const parts = top.map((model, index) => ({
     name: model,
     className: `series-${index + 1}`,
-    values: valuesOf(byModel.filter((row) => row.model === model)),
+    values: dailyCosts(byModel.filter((row) => row.model === model)),
     segmentHref: (at: number) => usageOn(at, { model, group_by: 'workflow' }),
   }));
-  const others = valuesOf(byDay).map((sum, index) =>
+  const others = dailyCosts(byDay).map((sum, index) =>
     parts.reduce((rest, { values }) => rest - (values[index] ?? 0), sum),
   );
   const total = byDay.reduce((sum, { cost_usd }) => sum + Number(cost_usd), 0);

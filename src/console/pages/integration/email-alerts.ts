@@ -115,7 +115,7 @@ export const emailAlertScreens: readonly Screen[] = [
   }),
 ];
 
-function nameOf({ recipients, id }: Subscription): string {
+function recipientsText({ recipients, id }: Subscription): string {
   const [first = id, ...others] = recipients;
   return others.length === 0 ? first : `${first} and ${others.length} more`;
 }
@@ -151,7 +151,7 @@ async function list(visit: ScreenVisit) {
       {
         title: 'Recipients',
         cell: (one) =>
-          html`<a href="${path`/console/email-alerts/${one.id}`}">${nameOf(one)}</a>${subline(one.description)}`,
+          html`<a href="${path`/console/email-alerts/${one.id}`}">${recipientsText(one)}</a>${subline(one.description)}`,
       },
       { title: 'Alerts', cell: ({ events }) => codes(events) },
       { title: 'Digest', cell: ({ digest }) => (digest === 'weekly' ? 'Weekly' : '–') },
@@ -184,11 +184,11 @@ async function one(visit: ScreenVisit) {
 ${linkButton(visit, { path: `${here}/edit`, label: 'Edit' })}
 ${confirmButton(
   visit,
-  { path: `${here}/delete`, label: 'Delete e-mail alert', thing: nameOf(found) },
+  { path: `${here}/delete`, label: 'Delete e-mail alert', thing: recipientsText(found) },
   'Messages that wait will not be sent. This cannot be undone.',
 )}`;
   const autoRefresh = found.enabled && isSending;
-  return view({ title: 'E-mail alert', actions: buttons, intro: nameOf(found), autoRefresh })`
+  return view({ title: 'E-mail alert', actions: buttons, intro: recipientsText(found), autoRefresh })`
 ${mailNote(visit)}
 ${card(
   'Details',

@@ -151,12 +151,12 @@ function columnsOf(spend: DeveloperSpend): Column<UsageItem>[] {
       title: '',
       cell: (row) =>
         row[field] != null &&
-        html`<a href="${link('/console/runs', { [field]: row[field], ...period.query })}">Runs<span class="hidden"> of ${nameOf(spend, row[field])}</span></a>`,
+        html`<a href="${link('/console/runs', { [field]: row[field], ...period.query })}">Runs<span class="hidden"> of ${developerName(spend, row[field])}</span></a>`,
     },
   ];
 }
 
-function nameOf({ grouping: [field], keys, members }: DeveloperSpend, value: string): string {
+function developerName({ grouping: [field], keys, members }: DeveloperSpend, value: string): string {
   return (field === 'key_id' ? keys.get(value)?.name : members.get(value)) ?? value;
 }
 
@@ -164,7 +164,7 @@ function nameCell(spend: DeveloperSpend, value: string | null): Part {
   if (value === null) {
     return html`<span class="quiet">${notSet}</span>`;
   }
-  return spend.grouping[0] === 'key_id' ? keyLink(value, spend.keys) : nameOf(spend, value);
+  return spend.grouping[0] === 'key_id' ? keyLink(value, spend.keys) : developerName(spend, value);
 }
 
 function deniedCell(
@@ -239,7 +239,7 @@ function budgetCell(spend: DeveloperSpend, value: string | null): Part {
     linkButton(visit, {
       path: link(newBudget, { scope_kind: scopeKind, scope_id: value, period: 'day' }),
       label: 'Set budget',
-      about: `of ${nameOf(spend, value)}`,
+      about: `of ${developerName(spend, value)}`,
     }) || 'none'
   );
 }

@@ -29,11 +29,11 @@ export async function scopeSuggestions(visit: ScreenVisit): Promise<readonly Opt
     return memberSuggestions(visit);
   }
   const known = usageDimensions.filter((name) => kind !== null && runDimensions[name].scopeKind === kind);
-  return valuesOf(visit, known.length > 0 ? known : usualDimensions);
+  return usedValues(visit, known.length > 0 ? known : usualDimensions);
 }
 
 /** Visitors who may not read the values get no suggestions. */
-async function valuesOf(
+async function usedValues(
   { api, org, now }: ScreenVisit,
   wanted: readonly UsageDimension[],
 ): Promise<readonly Option[]> {

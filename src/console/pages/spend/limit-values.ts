@@ -26,7 +26,7 @@ export async function limitValues(limit: LimitResponse, field: string, visit: Sc
   if (listed instanceof ApiFailure) {
     return html`<p>${requirement(listed)}</p>`;
   }
-  const nameOf = await namesOf(
+  const rowName = await namesOf(
     listed.data.map(({ values }) => values[field] ?? ''),
     field,
     visit,
@@ -38,8 +38,8 @@ export async function limitValues(limit: LimitResponse, field: string, visit: Sc
           caption: `Usage per ${fieldName(field)}`,
           rows: listed.data,
           columns: [
-            { title: capitalized(fieldName(field)), cell: (row) => runsOf(limit, row, nameOf(row), visit) },
-            { title: 'Used', cell: (row) => usageMeter({ ...limit, name: nameOf(row) }, row.standing) },
+            { title: capitalized(fieldName(field)), cell: (row) => runsOf(limit, row, rowName(row), visit) },
+            { title: 'Used', cell: (row) => usageMeter({ ...limit, name: rowName(row) }, row.standing) },
             {
               title: 'Remaining',
               isNumber: true,

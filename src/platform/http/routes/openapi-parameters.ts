@@ -13,7 +13,7 @@ export function namedParameters(operations: readonly OperationObject[]): Shared 
   }
   const shared = new Shared('parameters');
   for (const { parameter, count } of [...uses.values()].sort((a, b) => b.count - a.count)) {
-    const name = nameOf(parameter);
+    const name = componentName(parameter);
     if (!shared.isTaken(name) && (count > 1 || parameter.in === 'header')) {
       shared.add(name, parameter);
     }
@@ -22,6 +22,6 @@ export function namedParameters(operations: readonly OperationObject[]): Shared 
 }
 
 /** Distinguishes path parameters from query parameters with the same name. */
-function nameOf(parameter: OpenApiObject): string {
+function componentName(parameter: OpenApiObject): string {
   return parameter.in === 'path' ? `path_${parameter.name}` : String(parameter.name);
 }
