@@ -124,7 +124,7 @@ export function connectionHeaders({ headers }: IncomingMessage): ReadonlySet<str
   return new Set(named.map((name) => name.trim()));
 }
 
-/** Headers about a single connection, or contained in the signed header. */
+/** Headers that are not forwarded: they are about a single connection, or the signed header contains them. */
 const dropped = new Set([
   'connection',
   'keep-alive',

@@ -52,7 +52,7 @@ interface TokenMeter {
   };
 }
 
-/** Audio and images may be part of what was cached, so its interaction with the cache is not known. */
+/** Meter and details of each kind of tokens. Those of audio and images name no cache action, because these tokens may have been cached. */
 const tokenMeters: Readonly<Record<string, TokenMeter>> = {
   i: { meter: 'Input Tokens', details: { TokenCacheAction: 'Uncached', TokenDirection: 'Input' } },
   c: { meter: 'Cache Read Input Tokens', details: { TokenCacheAction: 'Read', TokenDirection: 'Input' } },

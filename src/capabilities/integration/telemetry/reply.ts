@@ -135,7 +135,7 @@ function headersOf(encoding: Encoding): Record<string, string> {
   return { 'content-type': contentTypes[encoding], 'cache-control': 'no-store' };
 }
 
-/** A reply with text would be encoded as UTF-8. */
+/** Returns the body as a stream of bytes, because the text of a reply would be encoded as UTF-8. */
 function bytesBody(bytes: Uint8Array): Readable {
   return Readable.from([Buffer.from(bytes)], { objectMode: false });
 }

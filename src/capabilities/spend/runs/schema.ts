@@ -42,7 +42,7 @@ const ofImages =
   ', for models with a separate price of images that they read. Used to compute the cost and not stored: send it again when you ' +
   'complete a run';
 
-/** Several advisors in one call are rare. */
+/** Maximum number of `other_models` of a run. Few calls use more than one, such as an advisor. */
 const otherModelsMax = 16;
 const otherModels = Type.Array(
   closed({

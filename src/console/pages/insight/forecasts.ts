@@ -235,7 +235,7 @@ function comparison(base: CapacityForecast, compared: readonly ComparedScenario[
   })}`;
 }
 
-/** A scenario without a forecast stays in the list, without figures. */
+/** Returns a cell for a figure of each scenario. Scenarios without a forecast are listed without figures. */
 function figureCell(figure: (forecast: CapacityForecast) => Part): (row: ComparedScenario) => Part {
   return ({ forecast }) =>
     forecast instanceof ApiFailure || !hasForecast(forecast) ? '–' : figure(forecast);

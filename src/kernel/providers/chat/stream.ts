@@ -6,8 +6,8 @@ import { searchesOfModel, withServerTools } from '../server-tools.ts';
 import { boundOfText, doneMarker, largerUsage, type OutputBound, StreamReader } from '../stream-usage.ts';
 
 /**
- * OpenAI sends the usage in a last chunk without choices; other providers in the last chunk with choices, or, as the count so far,
- * in every chunk.
+ * Reads a stream of chat completions. OpenAI sends the usage in a last chunk without choices; other providers send it in the last chunk
+ * with choices, or in every chunk as the count so far.
  */
 export class ChatStream extends StreamReader {
   readonly #choices: number;

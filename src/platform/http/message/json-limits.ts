@@ -9,7 +9,7 @@ export interface JsonList {
   readonly bareItems?: BareItems | undefined;
 }
 
-/** Returns the items of a body that has nothing else. Undefined: it is an object with fields. */
+/** Returns the items of a body that consists of one list; undefined for an object with fields. */
 export type BareItems = (body: object) => readonly unknown[] | undefined;
 
 /** Counts of scanned items, and their maximum. All lines of a JSON lines body share one tally. */
