@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import OpenAI from 'openai';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { useGatewayWorld } from '../../test/support/gateway-world.ts';
@@ -186,3 +188,37 @@ test('a run that a detector flags is stored at its admission, with the flag', as
   });
   expect(await gateway.holds()).toBe(0);
 });
+
+test('many calls on one connection leave no listeners behind, at the gateway or the provider', async () => {
+  const warnings: Error[] = [];
+  const note = (warning: Error) => warnings.push(warning);
+  process.on('warning', note);
+  gateway.provider.beforeAnswer = () => Promise.resolve();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  let connections = 0;
+  for (let call = 0; call < 12; call += 1) {
+    const stream = call % 2 === 0;
+    const { status, isReused } = await sendOn(agent, { ...chat, stream });
+    expect(status).toBe(200);
+    connections += isReused ? 0 : 1;
+  }
+  agent.destroy();
+  gateway.provider.beforeAnswer = undefined;
+  process.off('warning', note);
+  expect(connections).toBe(1);
+  expect(warnings.map(({ name }) => name)).not.toContain('MaxListenersExceededWarning');
+});
+
+/** Sends a call on the connection of the agent, and reads the response to its end. */
+async function sendOn(agent: Agent, body: object): Promise<{ status: number; isReused: boolean }> {
+  const sent = request(`${gateway.url}/openai/v1/chat/completions`, {
+    method: 'POST',
+    agent,
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+  });
+  sent.end(JSON.stringify(body));
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  response.resume();
+  await once(response, 'end');
+  return { status: response.statusCode ?? 0, isReused: sent.reusedSocket };
+}

@@ -138,7 +138,8 @@ async function answer(
   };
   provider.requests.push(request);
   if (provider.beforeAnswer !== undefined) {
-    await provider.beforeAnswer(new Promise((resolve) => message.socket.once('close', () => resolve())));
+    // The response closes with its connection, which may carry many more requests.
+    await provider.beforeAnswer(new Promise((resolve) => response.once('close', () => resolve())));
   }
   const fault = provider.fault?.(request, next());
   if (fault === 'reset') {
