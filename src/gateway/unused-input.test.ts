@@ -12,6 +12,7 @@ const optionalRate = fc.option(rate);
 const allRates: fc.Arbitrary<Rates> = fc.record({
   inputNanosPerMillion: rate,
   cachedInputNanosPerMillion: optionalRate,
+  cachedImageInputNanosPerMillion: optionalRate,
   cacheWriteNanosPerMillion: optionalRate,
   outputNanosPerMillion: optionalRate,
   audioInputNanosPerMillion: optionalRate,
@@ -49,6 +50,7 @@ test('input that may grow during the call covers no output', () => {
   const rates: Rates = {
     inputNanosPerMillion: 5_000_000_000n,
     cachedInputNanosPerMillion: null,
+    cachedImageInputNanosPerMillion: null,
     cacheWriteNanosPerMillion: null,
     outputNanosPerMillion: 25_000_000_000n,
     audioInputNanosPerMillion: null,

@@ -8,6 +8,7 @@
 const kindNames = {
   i: 'input',
   c: 'cached_input',
+  d: 'cached_image_input',
   w: 'cache_write',
   l: 'cache_write_1h',
   a: 'audio_input',
@@ -115,7 +116,7 @@ export function partsOfSums(sums: PartSums): CostParts {
   return [...sums].map(([code, { quantity, nanos }]) => ({ code, quantity, nanos }));
 }
 
-const codeOrder = 'icwlamorsgqtuj';
+const codeOrder = 'icdwlamorsgqtuj';
 
 /** Returns the parts in the order of the kinds: input, output, everything else, corrections. */
 export function inKindOrder(parts: CostParts): CostParts {

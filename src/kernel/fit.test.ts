@@ -14,6 +14,7 @@ const scope = scopeOf({ customer_id: 'c', chain_id: 'h' });
 const ratesOf = (outputNanosPerMillion: bigint, fields: Partial<Rates> = {}): Rates => ({
   inputNanosPerMillion: 3_000_000_001n,
   cachedInputNanosPerMillion: null,
+  cachedImageInputNanosPerMillion: null,
   cacheWriteNanosPerMillion: null,
   outputNanosPerMillion,
   audioInputNanosPerMillion: null,

@@ -26,6 +26,7 @@ const elapsed = fc.oneof(
 const rates: Rates = {
   inputNanosPerMillion: 3_000_000_000n,
   cachedInputNanosPerMillion: null,
+  cachedImageInputNanosPerMillion: null,
   cacheWriteNanosPerMillion: null,
   outputNanosPerMillion: 14_999_999_999n,
   audioInputNanosPerMillion: null,

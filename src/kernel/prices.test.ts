@@ -20,6 +20,7 @@ const { forAll } = seedsOf('prices');
 const nothing: Rates = {
   inputNanosPerMillion: 0n,
   cachedInputNanosPerMillion: null,
+  cachedImageInputNanosPerMillion: null,
   cacheWriteNanosPerMillion: null,
   outputNanosPerMillion: null,
   audioInputNanosPerMillion: null,
@@ -185,6 +186,7 @@ const rateIfAny = fc.option(rate);
 const anyRates: fc.Arbitrary<Rates> = fc.record({
   inputNanosPerMillion: rate,
   cachedInputNanosPerMillion: rateIfAny,
+  cachedImageInputNanosPerMillion: rateIfAny,
   cacheWriteNanosPerMillion: rateIfAny,
   outputNanosPerMillion: rateIfAny,
   audioInputNanosPerMillion: rateIfAny,
@@ -198,7 +200,8 @@ const tokens = fc.bigInt(0n, 3_000_000n);
 const anyCounts: fc.Arbitrary<Required<TokenCounts>> = fc
   .record({
     plain: tokens,
-    cachedInputTokens: tokens,
+    cachedText: tokens,
+    cachedImageInputTokens: tokens,
     cacheWriteTokens: tokens,
     audioInputTokens: tokens,
     imageInputTokens: tokens,
@@ -206,11 +209,13 @@ const anyCounts: fc.Arbitrary<Required<TokenCounts>> = fc
     reasoningTokens: tokens,
     audioOutputTokens: tokens,
   })
-  .map(({ plain, written, ...parts }) => ({
+  .map(({ plain, written, cachedText, ...parts }) => ({
     ...parts,
+    cachedInputTokens: cachedText + parts.cachedImageInputTokens,
     inputTokens:
       plain +
-      parts.cachedInputTokens +
+      cachedText +
+      parts.cachedImageInputTokens +
       parts.cacheWriteTokens +
       parts.audioInputTokens +
       parts.imageInputTokens,
@@ -228,7 +233,9 @@ describe('for any rates and counts', () => {
         const input = rates.inputNanosPerMillion;
         const output = rates.outputNanosPerMillion ?? 0n;
         let exact = counts.inputTokens * input + counts.outputTokens * output;
-        exact += counts.cachedInputTokens * ((rates.cachedInputNanosPerMillion ?? input) - input);
+        const cached = rates.cachedInputNanosPerMillion ?? input;
+        exact += counts.cachedInputTokens * (cached - input);
+        exact += counts.cachedImageInputTokens * ((rates.cachedImageInputNanosPerMillion ?? cached) - cached);
         exact += counts.cacheWriteTokens * ((rates.cacheWriteNanosPerMillion ?? input) - input);
         exact += counts.audioInputTokens * ((rates.audioInputNanosPerMillion ?? input) - input);
         exact += counts.imageInputTokens * ((rates.imageInputNanosPerMillion ?? input) - input);

@@ -3,8 +3,8 @@
  * whole nanodollar, so that a sum of costs is never below the value of the tokens.
  *
  * Counts follow the usage reports of OpenAI: `inputTokens` is the total, of which cached, cache-write, audio and
- * image input tokens are parts that do not overlap; reasoning and audio output tokens are parts of `outputTokens`. If the
- * parts exceed their total, the parts are charged.
+ * image input tokens are parts that do not overlap; reasoning and audio output tokens are parts of `outputTokens`. Cached images are a
+ * part of the cached tokens. If the parts exceed their total, the parts are charged.
  *
  * The rates of a run depend on how it is served: `rate-modifiers.ts`.
  */
@@ -13,12 +13,13 @@ import { maxNanos } from './money.ts';
 
 /**
  * Rates of a model; null if it has no such rate. Cached, cache-write, audio and image input tokens without a rate are
- * charged as input, audio output tokens without a rate as output. Images, output and requests without a rate are
+ * charged as input, cached image tokens without a rate as other cached ones, audio output tokens without a rate as output. Images, output and requests without a rate are
  * free.
  */
 export interface Rates {
   readonly inputNanosPerMillion: bigint;
   readonly cachedInputNanosPerMillion: bigint | null;
+  readonly cachedImageInputNanosPerMillion: bigint | null;
   readonly cacheWriteNanosPerMillion: bigint | null;
   /** The rate of tokens that are cached for one hour, computed by modifiers. Left out: charged like other cache writes. */
   readonly cacheWrite1hNanosPerMillion?: bigint;
@@ -35,6 +36,8 @@ export interface Rates {
 export interface TokenCounts {
   readonly inputTokens: bigint;
   readonly cachedInputTokens: bigint;
+  /** The part of `cachedInputTokens` that images have. */
+  readonly cachedImageInputTokens?: bigint;
   readonly cacheWriteTokens: bigint;
   /** Written to a cache for one hour; not included in `cacheWriteTokens`. */
   readonly cacheWrite1hTokens?: bigint;
@@ -75,6 +78,7 @@ export function costOf(rates: Rates, counts: TokenCounts): bigint {
 export function partsOf(rates: Rates, counts: TokenCounts): CostPart[] {
   const { inputTokens, cachedInputTokens, cacheWriteTokens, outputTokens } = counts;
   const {
+    cachedImageInputTokens = 0n,
     cacheWrite1hTokens = 0n,
     reasoningTokens = 0n,
     audioInputTokens = 0n,
@@ -99,7 +103,8 @@ export function partsOf(rates: Rates, counts: TokenCounts): CostPart[] {
   const inputParts =
     cachedInputTokens + cacheWriteTokens + cacheWrite1hTokens + audioInputTokens + imageInputTokens;
   addTokens('i', rest(inputTokens, inputParts), input);
-  addTokens('c', cachedInputTokens, rates.cachedInputNanosPerMillion ?? input);
+  addTokens('c', rest(cachedInputTokens, cachedImageInputTokens), rates.cachedInputNanosPerMillion ?? input);
+  addTokens('d', cachedImageInputTokens, cachedImageRate(rates));
   addTokens('w', cacheWriteTokens, cacheWrite);
   addTokens('l', cacheWrite1hTokens, rates.cacheWrite1hNanosPerMillion ?? cacheWrite);
   addTokens('a', audioInputTokens, rates.audioInputNanosPerMillion ?? input);
@@ -118,13 +123,14 @@ export function partsOf(rates: Rates, counts: TokenCounts): CostPart[] {
 
 /** Returns by how much more the cached tokens would have cost as input that was not cached. */
 export function cacheSavings(
-  { inputNanosPerMillion, cachedInputNanosPerMillion }: Rates,
-  { cachedInputTokens }: TokenCounts,
+  rates: Rates,
+  { cachedInputTokens, cachedImageInputTokens = 0n }: TokenCounts,
 ): bigint {
-  if (cachedInputNanosPerMillion === null) {
-    return 0n;
-  }
-  const saved = (cachedInputTokens * (inputNanosPerMillion - cachedInputNanosPerMillion)) / million;
+  const { inputNanosPerMillion: input, cachedInputNanosPerMillion: cached } = rates;
+  const ofText = rest(cachedInputTokens, cachedImageInputTokens) * (input - (cached ?? input));
+  const image = rates.imageInputNanosPerMillion ?? input;
+  const ofImages = cachedImageInputTokens * (image - cachedImageRate(rates));
+  const saved = (ofText + ofImages) / million;
   // Savings are no money: they must not reject a cost that can be posted.
   return saved > maxNanos ? maxNanos : saved < -maxNanos ? -maxNanos : saved;
 }
@@ -182,6 +188,7 @@ export function discounted(rates: Rates, basisPoints: bigint): Rates {
   return {
     inputNanosPerMillion: reduce(rates.inputNanosPerMillion),
     cachedInputNanosPerMillion: reduceOptional(rates.cachedInputNanosPerMillion),
+    cachedImageInputNanosPerMillion: reduceOptional(rates.cachedImageInputNanosPerMillion),
     cacheWriteNanosPerMillion: reduceOptional(rates.cacheWriteNanosPerMillion),
     outputNanosPerMillion: reduceOptional(rates.outputNanosPerMillion),
     audioInputNanosPerMillion: reduceOptional(rates.audioInputNanosPerMillion),
@@ -208,11 +215,16 @@ function worstCaseInput(rates: Rates, inputTokens: bigint, { cacheWrite1hTokens 
 }
 
 function highestInputRate(rates: Rates): bigint {
-  const cached = rates.cachedInputNanosPerMillion ?? 0n;
+  const cached = larger(rates.cachedInputNanosPerMillion ?? 0n, rates.cachedImageInputNanosPerMillion ?? 0n);
   const written = rates.cacheWriteNanosPerMillion ?? 0n;
   const spoken = rates.audioInputNanosPerMillion ?? 0n;
   const shown = rates.imageInputNanosPerMillion ?? 0n;
   return larger(larger(rates.inputNanosPerMillion, cached), larger(larger(written, spoken), shown));
+}
+
+function cachedImageRate(rates: Rates): bigint {
+  const { cachedInputNanosPerMillion, cachedImageInputNanosPerMillion, inputNanosPerMillion } = rates;
+  return cachedImageInputNanosPerMillion ?? cachedInputNanosPerMillion ?? inputNanosPerMillion;
 }
 
 function highestOutputRate(rates: Rates): bigint {

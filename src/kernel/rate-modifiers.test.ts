@@ -41,6 +41,7 @@ const sonnet: Tariff = {
   rates: {
     inputNanosPerMillion: 3n * usd,
     cachedInputNanosPerMillion: 300_000_000n,
+    cachedImageInputNanosPerMillion: null,
     cacheWriteNanosPerMillion: 3_750_000_000n,
     outputNanosPerMillion: 15n * usd,
     audioInputNanosPerMillion: null,
@@ -154,6 +155,7 @@ const rateIfAny = fc.option(rate);
 const anyRates: fc.Arbitrary<Rates> = fc.record({
   inputNanosPerMillion: rate,
   cachedInputNanosPerMillion: rateIfAny,
+  cachedImageInputNanosPerMillion: rateIfAny,
   cacheWriteNanosPerMillion: rateIfAny,
   outputNanosPerMillion: rateIfAny,
   audioInputNanosPerMillion: rateIfAny,
@@ -166,6 +168,7 @@ const replacedRates = fc.record(
   {
     inputNanosPerMillion: rate,
     cachedInputNanosPerMillion: rate,
+    cachedImageInputNanosPerMillion: rate,
     cacheWriteNanosPerMillion: rate,
     outputNanosPerMillion: rate,
     audioInputNanosPerMillion: rate,
@@ -198,13 +201,15 @@ const anyTerms: fc.Arbitrary<ServiceTerms> = fc.record({
   region: fc.constantFrom(null, 'eu', 'us', 'unknown'),
 });
 const tokens = fc.bigInt(0n, 600n);
-type Parts = Required<Omit<TokenCounts, 'inputTokens' | 'outputTokens' | 'images'>> & {
+type Parts = Required<Omit<TokenCounts, 'inputTokens' | 'cachedInputTokens' | 'outputTokens' | 'images'>> & {
   readonly plain: bigint;
+  readonly cachedText: bigint;
   readonly written: bigint;
 };
 const anyParts: fc.Arbitrary<Parts> = fc.record({
   plain: tokens,
-  cachedInputTokens: tokens,
+  cachedText: tokens,
+  cachedImageInputTokens: tokens,
   cacheWriteTokens: tokens,
   cacheWrite1hTokens: tokens,
   audioInputTokens: tokens,
@@ -214,12 +219,14 @@ const anyParts: fc.Arbitrary<Parts> = fc.record({
   audioOutputTokens: tokens,
 });
 
-function countsOf({ plain, written, ...parts }: Parts): Required<TokenCounts> {
+function countsOf({ plain, cachedText, written, ...parts }: Parts): Required<TokenCounts> {
+  const cachedInputTokens = cachedText + parts.cachedImageInputTokens;
   return {
     ...parts,
+    cachedInputTokens,
     inputTokens:
       plain +
-      parts.cachedInputTokens +
+      cachedInputTokens +
       parts.cacheWriteTokens +
       parts.cacheWrite1hTokens +
       parts.audioInputTokens +
@@ -271,7 +278,9 @@ function costByDefinition(tariff: Tariff, terms: ServiceTerms, parts: Parts): bi
   const output = 'outputNanosPerMillion';
   const millionths =
     parts.plain * of(false, input) +
-    parts.cachedInputTokens * of(false, 'cachedInputNanosPerMillion', input) +
+    parts.cachedText * of(false, 'cachedInputNanosPerMillion', input) +
+    parts.cachedImageInputTokens *
+      of(false, 'cachedImageInputNanosPerMillion', 'cachedInputNanosPerMillion', input) +
     parts.cacheWriteTokens * of(false, 'cacheWriteNanosPerMillion', input) +
     parts.cacheWrite1hTokens * of(true, 'cacheWriteNanosPerMillion', input) +
     parts.audioInputTokens * of(false, 'audioInputNanosPerMillion', input) +

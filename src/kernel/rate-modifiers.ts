@@ -193,10 +193,12 @@ function higherRates(one: Rates, other: Rates): Rates {
 function completeRates(rates: Rates): { readonly [Name in keyof Rates]-?: bigint } {
   const input = rates.inputNanosPerMillion;
   const output = rates.outputNanosPerMillion ?? 0n;
+  const cached = rates.cachedInputNanosPerMillion ?? input;
   const cacheWrite = rates.cacheWriteNanosPerMillion ?? input;
   return {
     inputNanosPerMillion: input,
-    cachedInputNanosPerMillion: rates.cachedInputNanosPerMillion ?? input,
+    cachedInputNanosPerMillion: cached,
+    cachedImageInputNanosPerMillion: rates.cachedImageInputNanosPerMillion ?? cached,
     cacheWriteNanosPerMillion: cacheWrite,
     cacheWrite1hNanosPerMillion: rates.cacheWrite1hNanosPerMillion ?? cacheWrite,
     outputNanosPerMillion: output,

@@ -16,6 +16,7 @@ export type RunUsage = Pick<
   | 'reasoning_tokens'
   | 'audio_input_tokens'
   | 'image_input_tokens'
+  | 'cached_image_input_tokens'
   | 'audio_output_tokens'
   | 'images'
   | 'units'

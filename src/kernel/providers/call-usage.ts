@@ -12,6 +12,7 @@ export interface ModelUsage
     CallUsage,
     | 'inputTokens'
     | 'cachedInputTokens'
+    | 'cachedImageInputTokens'
     | 'cacheWriteTokens'
     | 'cacheWrite1hTokens'
     | 'imageInputTokens'
@@ -25,6 +26,8 @@ export interface CallUsage {
   /** All input tokens, including cached ones and those written to a cache. */
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
+  /** The part of `cachedInputTokens` that images have. Only some models report it. */
+  readonly cachedImageInputTokens: number;
   /** Tokens written to a cache, of any lifetime. */
   readonly cacheWriteTokens: number;
   /** The part of `cacheWriteTokens` with a lifetime of an hour. */
@@ -52,6 +55,7 @@ export interface CallUsage {
 export const noTokens: Omit<ModelUsage, 'model'> = {
   inputTokens: 0,
   cachedInputTokens: 0,
+  cachedImageInputTokens: 0,
   cacheWriteTokens: 0,
   cacheWrite1hTokens: 0,
   imageInputTokens: 0,
@@ -62,6 +66,7 @@ export const noTokens: Omit<ModelUsage, 'model'> = {
 export const noUsage: CallUsage = {
   inputTokens: 0,
   cachedInputTokens: 0,
+  cachedImageInputTokens: 0,
   cacheWriteTokens: 0,
   cacheWrite1hTokens: 0,
   outputTokens: 0,
@@ -90,6 +95,7 @@ export interface OtherModelFields
   > {
   readonly model: string;
   readonly cache_write_1h_tokens: number;
+  readonly cached_image_input_tokens?: number;
   readonly image_input_tokens?: number;
   readonly reasoning_tokens: number;
 }
@@ -98,6 +104,7 @@ export interface OtherModelFields
 export interface RunUsageFields {
   readonly input_tokens: number;
   readonly cached_input_tokens: number;
+  readonly cached_image_input_tokens?: number;
   readonly cache_write_tokens: number;
   readonly cache_write_1h_tokens?: number;
   readonly output_tokens: number;
@@ -124,6 +131,10 @@ export function runUsageOf(reported: CallUsage): RunUsageFields {
     cache_write_tokens: usage.cacheWriteTokens - usage.cacheWrite1hTokens,
     output_tokens: Math.max(usage.outputTokens, usage.audioOutputTokens),
   };
+  const cachedImages = Math.min(usage.cachedImageInputTokens, usage.cachedInputTokens);
+  if (cachedImages > 0) {
+    fields.cached_image_input_tokens = cachedImages;
+  }
   if (usage.cacheWrite1hTokens > 0) {
     fields.cache_write_1h_tokens = usage.cacheWrite1hTokens;
   }
@@ -177,12 +188,14 @@ function otherModelsOf(others: readonly ModelUsage[]): OtherModelFields[] {
   for (const one of others) {
     const before = byModel.get(one.model);
     const imageTokens = (before?.image_input_tokens ?? 0) + one.imageInputTokens;
+    const cachedImages = (before?.cached_image_input_tokens ?? 0) + one.cachedImageInputTokens;
     byModel.set(one.model, {
       model: one.model,
       input_tokens: (before?.input_tokens ?? 0) + one.inputTokens,
       cached_input_tokens: (before?.cached_input_tokens ?? 0) + one.cachedInputTokens,
       cache_write_tokens: (before?.cache_write_tokens ?? 0) + one.cacheWriteTokens - one.cacheWrite1hTokens,
       cache_write_1h_tokens: (before?.cache_write_1h_tokens ?? 0) + one.cacheWrite1hTokens,
+      ...(cachedImages > 0 && { cached_image_input_tokens: cachedImages }),
       ...(imageTokens > 0 && { image_input_tokens: imageTokens }),
       output_tokens: (before?.output_tokens ?? 0) + one.outputTokens,
       reasoning_tokens: (before?.reasoning_tokens ?? 0) + one.reasoningTokens,
@@ -209,6 +222,7 @@ export function addUsage(one: CallUsage, other: CallUsage): CallUsage {
   return {
     inputTokens: one.inputTokens + other.inputTokens,
     cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
+    cachedImageInputTokens: one.cachedImageInputTokens + other.cachedImageInputTokens,
     cacheWriteTokens: one.cacheWriteTokens + other.cacheWriteTokens,
     cacheWrite1hTokens: one.cacheWrite1hTokens + other.cacheWrite1hTokens,
     outputTokens: one.outputTokens + other.outputTokens,

@@ -43,16 +43,19 @@ function tokenUsage(usage: Fields, counts: NamedCounts): CallUsage {
   const cached = Math.max(input('cached_tokens'), besides(...cachedNames));
   const written = withoutOverlap(input(...writtenNames), cached, inputTokens);
   const audio = input('audio_tokens');
+  const images = input('image_tokens');
+  const cachedImages = Math.min(cachedPart(usage)('image_tokens'), cached, images);
   return {
     ...noUsage,
     inputTokens,
     cachedInputTokens: cached,
+    cachedImageInputTokens: cachedImages,
     cacheWriteTokens: written,
     outputTokens: Math.max(generated, countOf(usage.total_tokens) - inputTokens),
     reasoningTokens: reasoning,
     audioInputTokens: audio,
-    // Cached images are counted as both.
-    imageInputTokens: Math.max(0, Math.min(input('image_tokens'), inputTokens - cached - written - audio)),
+    // Cached images are counted as both, and not always told apart.
+    imageInputTokens: Math.max(0, Math.min(images - cachedImages, inputTokens - cached - written - audio)),
     audioOutputTokens: output('audio_tokens'),
     statedNanos: statedNanosOf(usage),
     serverTools: {
@@ -60,6 +63,14 @@ function tokenUsage(usage: Fields, counts: NamedCounts): CallUsage {
       ...toolCounts({ ...fieldsOf(usage.server_tool_use), ...fieldsOf(usage.server_tool_use_details) }),
     },
   };
+}
+
+/** Returns a function that finds a count among those of the cached tokens alone. */
+function cachedPart({ prompt_tokens_details, input_tokens_details }: Fields) {
+  return countsIn(
+    fieldsOf(prompt_tokens_details).cached_tokens_details,
+    fieldsOf(input_tokens_details).cached_tokens_details,
+  );
 }
 
 /** Members for cached tokens beside the other counts, of Mistral, Moonshot and DeepSeek. */

@@ -60,6 +60,27 @@ test.each([
   expect([image_input_tokens, input_tokens]).toEqual([images, 371]);
 });
 
+test('usage that tells cached images apart has their tokens as a part of the cached ones', () => {
+  const usageWith = (cached_tokens_details: object) =>
+    runUsageOf(
+      usageOfBody('responses', {
+        usage: {
+          input_tokens: 371,
+          output_tokens: 7,
+          input_tokens_details: { image_tokens: 323, cached_tokens: 340, cached_tokens_details },
+        },
+      }) ?? noUsage,
+    );
+  expect(usageWith({ image_tokens: 300, text_tokens: 40 })).toMatchObject({
+    input_tokens: 371,
+    cached_input_tokens: 340,
+    cached_image_input_tokens: 300,
+    image_input_tokens: 23,
+  });
+  expect(usageWith({ text_tokens: 40 })).not.toHaveProperty('cached_image_input_tokens');
+  expect(usageWith({ image_tokens: 900 })).toMatchObject({ cached_image_input_tokens: 323 });
+});
+
 const cacheUsage = {
   input_tokens: 10,
   cache_read_input_tokens: 200,

@@ -763,6 +763,7 @@ export interface CompleteRun {
   readonly served_model?: string;
   readonly input_tokens?: number;
   readonly cached_input_tokens?: number;
+  readonly cached_image_input_tokens?: number;
   readonly cache_write_tokens?: number;
   readonly service_tier?: string;
   readonly region?: string;
@@ -787,6 +788,7 @@ export interface CompleteRun_other_models {
   readonly model: string;
   readonly input_tokens?: number;
   readonly cached_input_tokens?: number;
+  readonly cached_image_input_tokens?: number;
   readonly cache_write_tokens?: number;
   readonly cache_write_1h_tokens?: number;
   readonly image_input_tokens?: number;
@@ -916,6 +918,7 @@ export interface Configuration_prices {
   readonly discount_percent?: string | null;
   readonly input_usd_per_million?: string | null;
   readonly cached_input_usd_per_million?: string | null;
+  readonly cached_image_input_usd_per_million?: string | null;
   readonly cache_write_usd_per_million?: string | null;
   readonly output_usd_per_million?: string | null;
   readonly audio_input_usd_per_million?: string | null;
@@ -1165,6 +1168,7 @@ export interface CreatePriceUpdate_catalog_models {
   readonly tiers?: Readonly<Record<string, {
     readonly input_usd_per_million?: string;
     readonly cached_input_usd_per_million?: string;
+    readonly cached_image_input_usd_per_million?: string;
     readonly cache_write_usd_per_million?: string;
     readonly output_usd_per_million?: string;
     readonly audio_input_usd_per_million?: string;
@@ -1187,6 +1191,7 @@ export interface CreatePriceUpdate_catalog_models {
 export interface CreatePriceUpdate_catalog_models_long_context {
   readonly input_usd_per_million?: string;
   readonly cached_input_usd_per_million?: string;
+  readonly cached_image_input_usd_per_million?: string;
   readonly cache_write_usd_per_million?: string;
   readonly output_usd_per_million?: string;
   readonly audio_input_usd_per_million?: string;
@@ -1202,6 +1207,7 @@ export interface CreatePriceUpdate_catalog_models_long_context {
 export interface CreatePriceUpdate_catalog_models_rates {
   readonly input_usd_per_million?: string;
   readonly cached_input_usd_per_million?: string;
+  readonly cached_image_input_usd_per_million?: string;
   readonly cache_write_usd_per_million?: string;
   readonly output_usd_per_million?: string;
   readonly audio_input_usd_per_million?: string;
@@ -1231,6 +1237,7 @@ export interface CreateRun {
   readonly served_model?: string;
   readonly input_tokens?: number;
   readonly cached_input_tokens?: number;
+  readonly cached_image_input_tokens?: number;
   readonly cache_write_tokens?: number;
   readonly service_tier?: string;
   readonly region?: string;
@@ -2516,6 +2523,7 @@ export interface Model {
   readonly discount_percent: string | null;
   readonly input_usd_per_million: string | null;
   readonly cached_input_usd_per_million: string | null;
+  readonly cached_image_input_usd_per_million: string | null;
   readonly cache_write_usd_per_million: string | null;
   readonly output_usd_per_million: string | null;
   readonly audio_input_usd_per_million: string | null;
@@ -2554,6 +2562,7 @@ export interface ModelPrice {
   readonly status: PriceStatus;
   readonly input_usd_per_million: string | null;
   readonly cached_input_usd_per_million: string | null;
+  readonly cached_image_input_usd_per_million: string | null;
   readonly cache_write_usd_per_million: string | null;
   readonly output_usd_per_million: string | null;
   readonly audio_input_usd_per_million: string | null;
@@ -2582,6 +2591,7 @@ export interface ModelPriceHistory {
   readonly status: PriceStatus;
   readonly input_usd_per_million: string | null;
   readonly cached_input_usd_per_million: string | null;
+  readonly cached_image_input_usd_per_million: string | null;
   readonly cache_write_usd_per_million: string | null;
   readonly output_usd_per_million: string | null;
   readonly audio_input_usd_per_million: string | null;
@@ -2611,6 +2621,7 @@ export interface ModelPriceHistory_versions {
   readonly status: PriceStatus;
   readonly input_usd_per_million: string | null;
   readonly cached_input_usd_per_million: string | null;
+  readonly cached_image_input_usd_per_million: string | null;
   readonly cache_write_usd_per_million: string | null;
   readonly output_usd_per_million: string | null;
   readonly audio_input_usd_per_million: string | null;
@@ -2640,6 +2651,7 @@ export interface ModelResolution {
   readonly discount_percent: string | null;
   readonly input_usd_per_million: string | null;
   readonly cached_input_usd_per_million: string | null;
+  readonly cached_image_input_usd_per_million: string | null;
   readonly cache_write_usd_per_million: string | null;
   readonly output_usd_per_million: string | null;
   readonly audio_input_usd_per_million: string | null;
@@ -2676,6 +2688,7 @@ export interface Model_modifiers {
   readonly multiplier?: string;
   readonly input_usd_per_million?: string;
   readonly cached_input_usd_per_million?: string;
+  readonly cached_image_input_usd_per_million?: string;
   readonly cache_write_usd_per_million?: string;
   readonly output_usd_per_million?: string;
   readonly audio_input_usd_per_million?: string;
@@ -2760,6 +2773,7 @@ export interface OrgPrice {
   readonly discount_percent: string | null;
   readonly input_usd_per_million: string | null;
   readonly cached_input_usd_per_million: string | null;
+  readonly cached_image_input_usd_per_million: string | null;
   readonly cache_write_usd_per_million: string | null;
   readonly output_usd_per_million: string | null;
   readonly audio_input_usd_per_million: string | null;
@@ -2786,6 +2800,7 @@ export interface OrgPriceHistory {
   readonly discount_percent: string | null;
   readonly input_usd_per_million: string | null;
   readonly cached_input_usd_per_million: string | null;
+  readonly cached_image_input_usd_per_million: string | null;
   readonly cache_write_usd_per_million: string | null;
   readonly output_usd_per_million: string | null;
   readonly audio_input_usd_per_million: string | null;
@@ -3260,6 +3275,7 @@ export interface PutModelPrice {
   readonly provider?: string | null;
   readonly input_usd_per_million: string;
   readonly cached_input_usd_per_million?: string | null;
+  readonly cached_image_input_usd_per_million?: string | null;
   readonly cache_write_usd_per_million?: string | null;
   readonly output_usd_per_million?: string | null;
   readonly audio_input_usd_per_million?: string | null;
@@ -3287,6 +3303,7 @@ export interface PutModelPrice_modifiers {
   readonly multiplier?: string;
   readonly input_usd_per_million?: string;
   readonly cached_input_usd_per_million?: string;
+  readonly cached_image_input_usd_per_million?: string;
   readonly cache_write_usd_per_million?: string;
   readonly output_usd_per_million?: string;
   readonly audio_input_usd_per_million?: string;
@@ -3313,6 +3330,7 @@ export interface PutOrgPrice {
   readonly discount_percent?: string | null;
   readonly input_usd_per_million?: string | null;
   readonly cached_input_usd_per_million?: string | null;
+  readonly cached_image_input_usd_per_million?: string | null;
   readonly cache_write_usd_per_million?: string | null;
   readonly output_usd_per_million?: string | null;
   readonly audio_input_usd_per_million?: string | null;
@@ -3416,6 +3434,7 @@ export interface PutUnpricedPolicy {
   readonly on_unpriced: OnUnpriced;
   readonly input_usd_per_million?: string | null;
   readonly cached_input_usd_per_million?: string | null;
+  readonly cached_image_input_usd_per_million?: string | null;
   readonly cache_write_usd_per_million?: string | null;
   readonly output_usd_per_million?: string | null;
   readonly audio_input_usd_per_million?: string | null;
@@ -4386,6 +4405,7 @@ export interface UnpricedPolicy {
   readonly id: string | null;
   readonly input_usd_per_million: string | null;
   readonly cached_input_usd_per_million: string | null;
+  readonly cached_image_input_usd_per_million: string | null;
   readonly cache_write_usd_per_million: string | null;
   readonly output_usd_per_million: string | null;
   readonly audio_input_usd_per_million: string | null;

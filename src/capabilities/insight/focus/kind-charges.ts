@@ -56,6 +56,10 @@ interface TokenMeter {
 const tokenMeters: Readonly<Record<string, TokenMeter>> = {
   i: { meter: 'Input Tokens', details: { TokenCacheAction: 'Uncached', TokenDirection: 'Input' } },
   c: { meter: 'Cache Read Input Tokens', details: { TokenCacheAction: 'Read', TokenDirection: 'Input' } },
+  d: {
+    meter: 'Cache Read Image Input Tokens',
+    details: { TokenCacheAction: 'Read', TokenDirection: 'Input' },
+  },
   w: { meter: 'Cache Write Input Tokens', details: { TokenCacheAction: 'Write', TokenDirection: 'Input' } },
   l: {
     meter: 'One Hour Cache Write Input Tokens',

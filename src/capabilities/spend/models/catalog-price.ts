@@ -99,7 +99,10 @@ const textFields: readonly RateField[] = [
   'request_usd',
 ];
 const audioFields: readonly RateField[] = ['audio_input_usd_per_million', 'audio_output_usd_per_million'];
-const imageFields: readonly RateField[] = ['image_input_usd_per_million'];
+const imageFields: readonly RateField[] = [
+  'image_input_usd_per_million',
+  'cached_image_input_usd_per_million',
+];
 
 /**
  * Returns the rates of a tier in a long context. A missing rate is derived: as in the providers' price lists, the tier costs the

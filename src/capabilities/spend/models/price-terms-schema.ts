@@ -29,6 +29,7 @@ const modifier = closed({
   ),
   input_usd_per_million: rate('per million input tokens'),
   cached_input_usd_per_million: rate('per million input tokens read from a cache'),
+  cached_image_input_usd_per_million: rate('per million image input tokens read from a cache'),
   cache_write_usd_per_million: rate('per million input tokens written to a cache'),
   output_usd_per_million: rate('per million output tokens'),
   audio_input_usd_per_million: rate('per million audio input tokens'),

@@ -5,6 +5,11 @@ import type { Rates } from '../../../kernel/prices.ts';
 const rateNames = [
   ['inputNanosPerMillion', 'input_nanos_per_million', 'input_usd_per_million'],
   ['cachedInputNanosPerMillion', 'cached_input_nanos_per_million', 'cached_input_usd_per_million'],
+  [
+    'cachedImageInputNanosPerMillion',
+    'cached_image_input_nanos_per_million',
+    'cached_image_input_usd_per_million',
+  ],
   ['cacheWriteNanosPerMillion', 'cache_write_nanos_per_million', 'cache_write_usd_per_million'],
   ['outputNanosPerMillion', 'output_nanos_per_million', 'output_usd_per_million'],
   ['audioInputNanosPerMillion', 'audio_input_nanos_per_million', 'audio_input_usd_per_million'],

@@ -28,6 +28,10 @@ const inputUsd = Type.String({
 });
 const otherRates = {
   cached_input_usd_per_million: perMillion('input tokens read from a cache', 'charged as input'),
+  cached_image_input_usd_per_million: perMillion(
+    'image input tokens read from a cache',
+    'charged as other cached input',
+  ),
   cache_write_usd_per_million: perMillion('input tokens written to a cache', 'charged as input'),
   output_usd_per_million: perMillion('output tokens', 'the model has none'),
   audio_input_usd_per_million: perMillion('audio input tokens', 'charged as input'),
@@ -134,6 +138,7 @@ const shownUsd = nullable(Type.String({ description: 'US dollars as a decimal st
 export const shownRates = {
   input_usd_per_million: shownUsd,
   cached_input_usd_per_million: shownUsd,
+  cached_image_input_usd_per_million: shownUsd,
   cache_write_usd_per_million: shownUsd,
   output_usd_per_million: shownUsd,
   audio_input_usd_per_million: shownUsd,

@@ -40,6 +40,7 @@ const otherKeys = new Set(['sample_spec', 'fallback_generalizations']);
 const tokenRates: readonly (readonly [string, keyof CatalogRates])[] = [
   ['input_cost_per_token', 'input_usd_per_million'],
   ['cache_read_input_token_cost', 'cached_input_usd_per_million'],
+  ['cache_read_input_image_token_cost', 'cached_image_input_usd_per_million'],
   ['cache_creation_input_token_cost', 'cache_write_usd_per_million'],
   ['cache_creation_input_token_cost_above_1hr', 'cache_write_1h_usd_per_million'],
   ['output_cost_per_token', 'output_usd_per_million'],

@@ -24,6 +24,7 @@ const chargedAs: Readonly<Record<string, string>> = {
   cache_write_1h_usd_per_million: 'cache_write_usd_per_million',
   audio_input_usd_per_million: 'input_usd_per_million',
   image_input_usd_per_million: 'input_usd_per_million',
+  cached_image_input_usd_per_million: 'cached_input_usd_per_million',
   audio_output_usd_per_million: 'output_usd_per_million',
 };
 

@@ -18,6 +18,7 @@ const part = (kind: string, quantity: number, cost_usd: string) => ({ kind, quan
 const everyRate = {
   input_usd_per_million: '2',
   cached_input_usd_per_million: '0.5',
+  cached_image_input_usd_per_million: '0.75',
   cache_write_usd_per_million: '2.5',
   output_usd_per_million: '10',
   audio_input_usd_per_million: '40',
@@ -30,8 +31,9 @@ const everyRate = {
 };
 const everything = {
   model: 'every-kind',
-  input_tokens: 6_000_000,
-  cached_input_tokens: 1_000_000,
+  input_tokens: 7_000_000,
+  cached_input_tokens: 2_000_000,
+  cached_image_input_tokens: 1_000_000,
   cache_write_tokens: 1_000_000,
   cache_write_1h_tokens: 1_000_000,
   audio_input_tokens: 1_000_000,
@@ -45,6 +47,7 @@ const everything = {
 const everyPart = [
   part('input', 1_000_000, '2'),
   part('cached_input', 1_000_000, '0.5'),
+  part('cached_image_input', 1_000_000, '0.75'),
   part('cache_write', 1_000_000, '2.5'),
   part('cache_write_1h', 1_000_000, '5'),
   part('audio_input', 1_000_000, '40'),
@@ -68,10 +71,10 @@ async function expectBalanced(cost_usd: string): Promise<void> {
 describe('a run', () => {
   test('shows what every kind of usage cost, when it is created and when it is read', async () => {
     const run = await post('/v1/runs', everything);
-    expect(run).toMatchObject({ cost_usd: '158.07', cost_parts: everyPart });
+    expect(run).toMatchObject({ cost_usd: '158.82', cost_parts: everyPart });
     expect(await get(`/v1/runs/${run.id}`)).toEqual(run);
-    expect((await get('/v1/runs')).data).toMatchObject([{ cost_usd: '158.07', cost_parts: null }]);
-    await expectBalanced('158.07');
+    expect((await get('/v1/runs')).data).toMatchObject([{ cost_usd: '158.82', cost_parts: null }]);
+    await expectBalanced('158.82');
   });
 
   test('a run has the parts of its completion, and none while it runs', async () => {
@@ -179,6 +182,15 @@ describe('a run', () => {
     ).toMatchObject({ cost_usd: '40', marks: ['unpriced'] });
   });
 
+  test('rejects cached images beyond the cached input', async () => {
+    const body = { input_tokens: 5, cached_input_tokens: 2, cached_image_input_tokens: 3 };
+    const { status, json } = await send('POST', '/v1/runs', { model: 'every-kind', ...body });
+    expect([status, json.error.details.fields]).toMatchObject([
+      422,
+      [{ field: 'cached_image_input_tokens' }],
+    ]);
+  });
+
   test('rejects reasoning tokens beyond the output', async () => {
     const body = { model: 'every-kind', output_tokens: 5, reasoning_tokens: 4, audio_output_tokens: 2 };
     const { status, json } = await send('POST', '/v1/runs', body);
@@ -191,14 +203,14 @@ describe('usage', () => {
     await post('/v1/runs', everything);
     await post('/v1/runs', { model: 'every-kind', cost_usd: '1' });
     const { total, data } = await get(`/v1/orgs/${org.id}/usage?group_by=kind`);
-    expect(total).toMatchObject({ runs: 2, cost_usd: '159.07', cache_savings_usd: '1.5', quantity: null });
+    expect(total).toMatchObject({ runs: 2, cost_usd: '159.82', cache_savings_usd: '4.75', quantity: null });
     expect(data.slice(0, 3)).toMatchObject([
       { ...part('audio_output', 1_000_000, '80'), runs: 0, input_tokens: 0 },
       part('audio_input', 1_000_000, '40'),
       part('output', 1_000_000, '10'),
     ]);
     const dollars = data.reduce((sum: number, row: { cost_usd: string }) => sum + Number(row.cost_usd), 0);
-    expect(dollars).toBeCloseTo(159.07, 6);
+    expect(dollars).toBeCloseTo(159.82, 6);
     expect(data.map(({ kind }: { kind: string }) => kind).sort()).toEqual(
       [...everyPart.map(({ kind }) => kind), 'unsplit'].sort(),
     );

@@ -44,6 +44,7 @@ const values: Record<Exclude<keyof CreateRun, 'external_id'>, unknown> = {
   tags: { a: 'a' },
   input_tokens: 1,
   cached_input_tokens: 1,
+  cached_image_input_tokens: 1,
   cache_write_tokens: 1,
   output_tokens: 1,
   audio_input_tokens: 1,

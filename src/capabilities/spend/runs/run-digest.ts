@@ -66,6 +66,9 @@ function normalized(body: CreateRun): string {
     ...(body.other_models?.length ? [{ other_models: canonicalJson(body.other_models) }] : []),
     ...(body.stated_cost_usd === undefined ? [] : [{ stated_cost_usd: nanosOf(body.stated_cost_usd) }]),
     ...(body.image_input_tokens ? [{ image_input_tokens: body.image_input_tokens }] : []),
+    ...(body.cached_image_input_tokens
+      ? [{ cached_image_input_tokens: body.cached_image_input_tokens }]
+      : []),
   ]);
 }
 

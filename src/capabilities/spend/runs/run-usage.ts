@@ -11,6 +11,7 @@ export function countsOf(body: MeasuredTokens): TokenCounts {
   return {
     inputTokens: countOf(body.input_tokens),
     cachedInputTokens: countOf(body.cached_input_tokens),
+    cachedImageInputTokens: countOf(body.cached_image_input_tokens),
     cacheWriteTokens: countOf(body.cache_write_tokens),
     cacheWrite1hTokens: countOf(body.cache_write_1h_tokens),
     outputTokens: countOf(body.output_tokens),
@@ -33,6 +34,7 @@ function difference(counts: TokenCounts, other: TokenCounts): TokenCounts {
     ...counts,
     inputTokens: less('inputTokens'),
     cachedInputTokens: less('cachedInputTokens'),
+    cachedImageInputTokens: less('cachedImageInputTokens'),
     cacheWriteTokens: less('cacheWriteTokens'),
     cacheWrite1hTokens: less('cacheWrite1hTokens'),
     imageInputTokens: less('imageInputTokens'),

@@ -97,6 +97,9 @@ function addTokenErrors(errors: FieldError[], body: Measured): void {
     const message = 'The sum of cached, cache-write, audio and image tokens must not exceed `input_tokens`.';
     add(errors, largestOf(body), 'out_of_range', message);
   }
+  if ((body.cached_image_input_tokens ?? 0) > (body.cached_input_tokens ?? 0)) {
+    add(errors, 'cached_image_input_tokens', 'out_of_range', 'Must not exceed `cached_input_tokens`.');
+  }
   if (body.other_models !== undefined) {
     addOtherModelErrors(errors, body, body.other_models);
   }
@@ -112,6 +115,7 @@ function addTokenErrors(errors: FieldError[], body: Measured): void {
 const countsOfModels = [
   'input_tokens',
   'cached_input_tokens',
+  'cached_image_input_tokens',
   'cache_write_tokens',
   'cache_write_1h_tokens',
   'image_input_tokens',

@@ -86,6 +86,7 @@ function tariffOf(rates: Rates): Tariff {
 const free: Rates = {
   inputNanosPerMillion: 0n,
   cachedInputNanosPerMillion: null,
+  cachedImageInputNanosPerMillion: null,
   cacheWriteNanosPerMillion: null,
   outputNanosPerMillion: null,
   audioInputNanosPerMillion: null,

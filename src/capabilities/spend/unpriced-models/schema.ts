@@ -15,6 +15,7 @@ export const PutUnpricedPolicy = closed({
   on_unpriced: onUnpriced,
   input_usd_per_million: rates.input_usd_per_million,
   cached_input_usd_per_million: rates.cached_input_usd_per_million,
+  cached_image_input_usd_per_million: rates.cached_image_input_usd_per_million,
   cache_write_usd_per_million: rates.cache_write_usd_per_million,
   output_usd_per_million: rates.output_usd_per_million,
   audio_input_usd_per_million: rates.audio_input_usd_per_million,

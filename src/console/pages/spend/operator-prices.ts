@@ -26,6 +26,7 @@ const amounts = [
   ['output_usd_per_million', 'Output, per million tokens'],
   ['audio_input_usd_per_million', 'Audio input, per million tokens'],
   ['image_input_usd_per_million', 'Image input, per million tokens'],
+  ['cached_image_input_usd_per_million', 'Cached image input, per million tokens'],
   ['audio_output_usd_per_million', 'Audio output, per million tokens'],
   ['image_usd', 'Per image'],
   ['request_usd', 'Per request'],

@@ -28,6 +28,7 @@ test('a list names rates that are not for text tokens, so that no model looks fr
     units: {},
     audio_input_usd_per_million: null,
     image_input_usd_per_million: null,
+    cached_image_input_usd_per_million: null,
   };
   expect(termSummary({ ...none, image_usd: '0.02' })).toBe('$0.02 per image');
   expect(termSummary({ ...none, request_usd: '0.005', audio_output_usd_per_million: '80' })).toBe(

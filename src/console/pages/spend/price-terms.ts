@@ -31,6 +31,7 @@ export const termFields: readonly Field[] = [
       { name: 'output_usd_per_million', label: 'Output', kind: 'money' },
       { name: 'audio_input_usd_per_million', label: 'Audio input', kind: 'money' },
       { name: 'image_input_usd_per_million', label: 'Image input', kind: 'money' },
+      { name: 'cached_image_input_usd_per_million', label: 'Cached image input', kind: 'money' },
       { name: 'audio_output_usd_per_million', label: 'Audio output', kind: 'money' },
       { name: 'image_usd', label: 'Per image', kind: 'money' },
       { name: 'request_usd', label: 'Per request', kind: 'money' },
@@ -68,6 +69,7 @@ const otherRates = [
   ['request_usd', 'per request'],
   ['audio_input_usd_per_million', 'audio input'],
   ['image_input_usd_per_million', 'image input'],
+  ['cached_image_input_usd_per_million', 'cached image input'],
   ['audio_output_usd_per_million', 'audio output'],
 ] as const;
 type OtherRates = Pick<Responses['models.prices.read'], (typeof otherRates)[number][0]>;

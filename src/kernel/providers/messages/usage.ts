@@ -166,6 +166,7 @@ function otherModelOf({ model, ...tokens }: OtherIteration): ModelUsage[] {
           model,
           inputTokens: input + cacheRead + cacheWrite,
           cachedInputTokens: cacheRead,
+          cachedImageInputTokens: 0,
           cacheWriteTokens: cacheWrite,
           cacheWrite1hTokens: Math.min(cacheWrite1h, cacheWrite),
           imageInputTokens: 0,
