@@ -195,7 +195,7 @@ test('a key has a hold of its own, from the next call on', async () => {
   expect(await held()).toBeLessThan(0.1);
 });
 
-test('when a budget becomes tight, calls in progress finish and new ones are denied, unless their key reserves nothing', async () => {
+test('when a budget becomes tight, calls in progress finish and new ones are denied, whatever their key reserves', async () => {
   [perSecond, hiddenTokens] = [200, 400];
   await gateway.capAbove(0.18);
   // Holds about five cents, and is expected to need two and a half more.
@@ -211,15 +211,17 @@ test('when a budget becomes tight, calls in progress finish and new ones are den
   const path = `/v1/orgs/${gateway.org.id}/keys`;
   const { json } = await gateway.world.request('GET', path, { key: gateway.org.ownerKey });
   const key = json.data.find(({ scopes }: { scopes: string[] }) => scopes.join() === 'gateway:call');
-  const reserve = (seconds: number | null) =>
-    gateway.world.request('PATCH', `${path}/${key.id}`, {
-      key: gateway.org.ownerKey,
-      body: { reserve_for_running: seconds },
-    });
-  await reserve(0);
+  const change = (body: object) =>
+    gateway.world.request('PATCH', `${path}/${key.id}`, { key: gateway.org.ownerKey, body });
+  await change({ reserve_for_running: 0 });
   const third = await call();
-  await reserve(null);
-  for (const response of [first, second, third]) {
+  await change({ hold: 'worst_case' });
+  const whole = await call({ max_tokens: 1_000, thinking: undefined });
+  await change({ reserve_for_running: null, hold: null });
+  // A call that is not streamed takes all that is left, but not what the others need.
+  const plain = await call({ stream: false, thinking: undefined });
+  expect([third.status, whole.status, plain.status]).toEqual([402, 402, 402]);
+  for (const response of [first, second]) {
     expect(await response.text()).toContain('end_turn');
   }
 });

@@ -63,7 +63,7 @@ export interface Reservation {
   readonly shares: readonly ReservedCounter[];
   readonly amounts: Amounts;
   readonly packs: readonly Debit[];
-  /** Amounts by which the reservation is expected to be increased soon. New calls that have a growth leave that of others free. */
+  /** Amounts by which the reservation is expected to be increased soon. New calls leave those of others free. */
   readonly growth?: Amounts;
 }
 

@@ -35,7 +35,7 @@ import {
   WILDCARD,
 } from '../kernel/limits.ts';
 import { parseUsd } from '../kernel/money.ts';
-import type { Hold } from './holds/hold.ts';
+import { type Hold, holdIdOfCall, runIdOf } from './holds/hold.ts';
 import type { HoldResult } from './holds/hold-request.ts';
 import type { GroupResult, Posted, Posting } from './posting.ts';
 import { findEnds } from './postings/ledger-writes.ts';
@@ -60,6 +60,9 @@ const zones = [
   'Africa/Cairo',
   'Pacific/Chatham',
 ];
+const noAmounts: Amounts = { usd: 0n, tokens: 0n, requests: 0n };
+/** Outcomes of calls whose holds grow. */
+const callWords = ['growing', 'grown', 'kept_free', 'posted_at_expiry'];
 const onlyOne: readonly CheckedKind[] = [
   'spend_cap',
   'prepaid',
@@ -182,6 +185,9 @@ class Workload {
       [4, () => this.#extend()],
       [9, () => this.#holdUpTo()],
       [9, () => this.#increase()],
+      [10, () => this.#call()],
+      [12, () => this.#grow()],
+      [6, () => this.#finishCall()],
       [7, () => this.#expire()],
       [4, () => this.#race()],
       [4, () => this.#burst()],
@@ -245,10 +251,12 @@ class Workload {
   #remember(hold: Hold): ModelHold {
     const known: ModelHold = {
       id: hold.id,
-      runId: hold.runId,
+      runId: hold.postIfUnsettled === true ? runIdOf(hold) : hold.runId,
       surface: hold.surface,
       scope: hold.scope,
       amounts: hold.amounts,
+      growth: hold.growth,
+      isPostedAtExpiry: hold.postIfUnsettled === true,
       atMs: hold.admittedAtMs,
       packs: paidOf(hold.packs),
       expiresAtMs: hold.expiresAtMs,
@@ -334,6 +342,118 @@ class Workload {
     }
     await this.#admitted(result, expected);
     return `fit ${most} of ${fit.atMost} ${brief(scope)}: ${verdictOf(result)}`;
+  }
+
+  /**
+   * Takes the hold of a call of the gateway, which usually has a growth. It may be reduced to what fits, and then has none. Some calls
+   * need all that is left for another one to grow.
+   */
+  async #call(): Promise<string> {
+    const { random, world } = this;
+    const growing = this.model.openHolds.filter(({ growth }) => growth !== undefined);
+    const rival = growing.length > 0 && random.chance(50) ? random.of(growing) : undefined;
+    const scope = rival?.scope ?? this.#scope();
+    const growth = random.chance(80) ? this.#growth() : undefined;
+    const atMost = BigInt(1 + random.int(30));
+    const room = rival === undefined ? 0n : this.#smallestRoom(scope);
+    const base = room > 0n ? room : 1n + BigInt(random.int(900_000_000));
+    const each = room > 0n ? 0n : BigInt(1 + random.int(80_000_000));
+    const fit: Fit = {
+      atLeast: 1n,
+      atMost,
+      amountsOf: (units) => ({ usd: base + units * each, tokens: 1n + units, requests: 1n }),
+    };
+    const mayFit = random.chance(40);
+    const amounts = fit.amountsOf(atMost);
+    const decide = (units: bigint) =>
+      this.model.decide('run', scope, fit.amountsOf(units), 1, this.nowMs, true);
+    let most = mayFit ? fit.atLeast : atMost;
+    while (most < atMost && decide(most + 1n).allowed) {
+      most += 1n;
+    }
+    const expected = decide(most);
+    const call = { holdId: holdIdOfCall(world.ids.next('run')), depth: 1, growth };
+    const holdSeconds = random.of([60, 900, 86_400]);
+    const request = { scope, surface: 'run', amounts, call, holdSeconds, ...(mayFit && { fit }) } as const;
+    const result = await world.hold(this.orgId, '0', request);
+    if (result.kind === 'held') {
+      expect(result.hold.amounts).toEqual(fit.amountsOf(most));
+      expect(result.hold.growth).toEqual(most < atMost ? undefined : growth);
+      this.#count(growth === undefined ? 'ungrowing' : 'growing');
+    } else if (this.model.decide('run', scope, fit.amountsOf(most), 1, this.nowMs).allowed) {
+      this.#count('kept_free');
+    }
+    await this.#admitted(result, expected);
+    return `call ${amounts.usd} growth ${growth?.usd} ${brief(scope)}: ${verdictOf(result)}`;
+  }
+
+  #smallestRoom(scope: Scope): bigint {
+    const rooms = this.model
+      .limitsOf('run', scope)
+      .filter(
+        ({ unit, kind, enforcement }) => unit === 'usd' && kind !== 'credits' && enforcement === 'block',
+      )
+      .map((limit) => limit.capacity - this.model.used(limit, scope, this.nowMs));
+    return rooms.reduce((least, room) => (room < least ? room : least), rooms[0] ?? 0n);
+  }
+
+  #growth(): Amounts {
+    return { usd: BigInt(this.random.int(3_000_000_000)), tokens: BigInt(this.random.int(60)), requests: 0n };
+  }
+
+  #openCall(): ModelHold | undefined {
+    const calls = this.model.openHolds.filter(({ isPostedAtExpiry }) => isPostedAtExpiry);
+    return calls.length === 0 ? undefined : this.random.of(calls);
+  }
+
+  /** Increases the hold of a call, which replaces its growth, sometimes by concurrent requests that raise and lower it. */
+  async #grow(): Promise<string> {
+    const { random } = this;
+    const hold = this.#openCall();
+    if (hold === undefined) {
+      return 'idle, no call is open';
+    }
+    const requests = Array.from({ length: random.of([1, 1, 2, 3]) }, () => ({
+      by: { ...this.#amounts(), requests: 0n },
+      requestId: null,
+      ...(random.chance(85) && { growth: random.chance(20) ? noAmounts : this.#growth() }),
+    }));
+    const results = await Promise.all(
+      requests.map((request) => this.world.ledger.increase(this.orgId, hold.id, request)),
+    );
+    for (const [index, request] of requests.entries()) {
+      const result = results[index];
+      const expected = this.model.decideIncrease(hold, request.by);
+      if (result?.kind === 'denied') {
+        this.#expectDenied(result.denial, expected);
+      } else if (result?.kind === 'changed') {
+        expect(expected).toEqual({ allowed: true, packs: paidOf(result.hold.packs) });
+        hold.amounts = result.hold.amounts;
+        hold.packs = paidOf(result.hold.packs);
+        hold.growth = request.growth ?? hold.growth;
+        expect(result.hold.growth).toEqual(hold.growth);
+        this.#count('grown');
+      } else {
+        throw new Error(`increase of an open call: ${result?.kind}`);
+      }
+    }
+    return `grow ${hold.id} ${requests.length} times`;
+  }
+
+  /** Settles a call by its own run. */
+  async #finishCall(): Promise<string> {
+    const hold = this.#openCall();
+    if (hold === undefined) {
+      return 'idle, no call is open';
+    }
+    const posting = this.world.postingOf('0', {
+      runId: hold.runId ?? '',
+      scope: hold.scope,
+      amounts: this.#costOf(hold),
+      decisionId: hold.id,
+    });
+    const said = await this.#book(posting, this.#expectSettle(posting));
+    return `finish ${hold.id} of ${hold.amounts.usd} at ${posting.amounts.usd}: ${said}`;
   }
 
   /** Increases a hold, sometimes by two requests at once and sometimes by a retry of the last one. */
@@ -771,6 +891,8 @@ class Workload {
         surface: 'run',
         scope,
         amounts,
+        growth: undefined,
+        isPostedAtExpiry: false,
         atMs: this.nowMs,
         packs: verdict.allowed ? verdict.packs : [],
         expiresAtMs: 0,
@@ -810,8 +932,22 @@ class Workload {
     const due = this.model.openHolds.filter(({ expiresAtMs }) => expiresAtMs <= this.nowMs);
     for (const hold of due) {
       hold.endedAs = 'expired';
+      if (hold.isPostedAtExpiry) {
+        this.#postExpired(hold);
+      }
     }
     return `expire ${due.length}`;
+  }
+
+  #postExpired(hold: ModelHold): void {
+    const { scope, atMs, packs } = hold;
+    const runId = hold.runId ?? '';
+    // `LedgerWorld` posts the cost alone.
+    const amounts = { ...hold.amounts, tokens: 0n };
+    hold.settledBy = runId;
+    const entry = this.model.entryFor('run', { runId, atMs, scope, amounts }, packs);
+    this.model.post([{ entry, surface: 'run' }], this.nowMs);
+    this.#count('posted_at_expiry');
   }
 
   /**
@@ -1125,15 +1261,17 @@ class Workload {
   async check(): Promise<void> {
     const { model } = this;
     const { counters, holds } = await this.world.ledger.reads.inspect(this.orgId, async () => undefined);
-    for (const { key, settled, held } of counters) {
+    for (const { key, settled, held, growth } of counters) {
       const [, id, start, value] = /^([^@]*)@(\d+)(?::(.*))?$/.exec(key) ?? [];
       const limit = model.limits.find((one) => one.id === id);
       const isDefault = limit?.kind === 'customer' && limit.match.customer_id === WILDCARD;
       if (limit !== undefined && !(isDefault && model.hasOwnLimit(value))) {
         const window = model.window(limit, Number(start));
-        const expected = [model.settled(limit, value, window), model.held(limit, value, window)];
-        if (settled !== expected[0] || held !== expected[1]) {
-          expect([key, settled, held]).toEqual([key, ...expected]);
+        const expected = [model.settled, model.held, model.growth].map((sum) =>
+          sum.call(model, limit, value, window),
+        );
+        if (settled !== expected[0] || held !== expected[1] || growth !== expected[2]) {
+          expect([key, settled, held, growth]).toEqual([key, ...expected]);
         }
       }
     }
@@ -1257,7 +1395,7 @@ test.each(seeds)(title, async (seed) => {
   let operations = 0;
   try {
     const missing = () =>
-      ['credits', 'late', 'backfill', 'denied', 'bulk', 'reduced', 'increased'].filter(
+      ['credits', 'late', 'backfill', 'denied', 'bulk', 'reduced', 'increased', ...callWords].filter(
         (word) => !said.has(word),
       );
     // Adds seeds if a kind of outcome does not occur by chance.

@@ -27,6 +27,10 @@ export interface ModelHold {
   readonly surface: 'edge' | 'run';
   readonly scope: Scope;
   amounts: Amounts;
+  /** The growth of a call; undefined for every other hold. */
+  growth: Amounts | undefined;
+  /** True if the amount is posted when the hold expires. */
+  readonly isPostedAtExpiry: boolean;
   readonly atMs: number;
   packs: readonly Paid[];
   expiresAtMs: number;
@@ -200,6 +204,17 @@ export class Model {
     );
   }
 
+  /** Returns what the open holds of a limit are expected to be increased by. Credit packs keep nothing free. */
+  growth(limit: Limit, value: string | undefined, { startMs, endMs }: Window): bigint {
+    return sum(
+      this.openHolds
+        .filter(({ surface }) => limit.kind !== 'credits' && checkedKinds[surface].includes(limit.kind))
+        .filter(({ atMs }) => startMs <= atMs && atMs < endMs)
+        .filter(({ scope }) => this.#counts(limit, scope) && this.valueOf(limit, scope) === value)
+        .map(({ growth }) => growth?.[limit.unit] ?? 0n),
+    );
+  }
+
   used(limit: Limit, scope: Scope, atMs: number): bigint {
     const [value, window] = [this.valueOf(limit, scope), this.window(limit, atMs)];
     return this.settled(limit, value, window) + this.held(limit, value, window);
@@ -211,6 +226,7 @@ export class Model {
     amounts: Amounts,
     depth: number | null,
     atMs: number,
+    leavesGrowth = false,
   ): Verdict {
     const limits = this.limitsOf(surface, scope);
     for (const limit of limits) {
@@ -223,7 +239,10 @@ export class Model {
       } else if (code !== undefined && limit.enforcement === 'block') {
         const used = this.used(limit, scope, atMs);
         const amount = amounts[limit.unit];
-        if (amount > 0n && used + amount > capacity) {
+        const kept = leavesGrowth
+          ? this.growth(limit, this.valueOf(limit, scope), this.window(limit, atMs))
+          : 0n;
+        if (amount > 0n && used + kept + amount > capacity) {
           return { allowed: false, code, limitId: limit.id, used };
         }
       }

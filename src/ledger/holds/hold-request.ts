@@ -25,13 +25,16 @@ export interface HoldRequest {
   readonly call?: HeldCall;
 }
 
-/** A call whose run is created at its settlement. If the call is never settled, the held amount is posted, because the call was made. */
+/**
+ * A call whose run is created at its settlement. If the call is never settled, the held amount is posted, because the call was made. It
+ * leaves the growth of the calls in progress free, whether it grows itself or not.
+ */
 export interface HeldCall {
   readonly holdId: string;
   /** Depth of the run in its chain. */
   readonly depth: number;
   readonly goesOn?: UnwatchedCost | undefined;
-  /** Amounts by which the hold is expected to be increased soon. Such a call leaves the growth of the calls in progress free. */
+  /** Amounts by which the hold is expected to be increased soon. */
   readonly growth?: Amounts | undefined;
 }
 

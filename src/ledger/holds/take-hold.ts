@@ -45,7 +45,7 @@ export function admitHold(
     charge,
     windows: applicable.counters,
     preFlight: true,
-    leavesGrowth: call?.growth !== undefined,
+    leavesGrowth: call !== undefined,
   };
   if (fit === undefined) {
     const admission = admit(counters, asked);
