@@ -33,8 +33,8 @@ export interface IncreaseRequest {
 /** An allowed increase. */
 export interface Increase {
   readonly by: Amounts;
-  /** Change of the growth; undefined if it stays the same. */
-  readonly growthBy?: Amounts | undefined;
+  /** The growth that the increase replaces; left out if it keeps the growth. */
+  readonly replaced?: { readonly growth: Amounts | undefined };
   /** The debits from credit packs in addition to those of the reservation. */
   readonly packs: readonly Debit[];
   readonly reservation: Reservation;
@@ -66,8 +66,7 @@ export function admitIncrease(counters: Counters, request: IncreaseRequest): Inc
   return {
     kind: 'allowed',
     by,
-    ...(growth !== undefined &&
-      growth !== reservation.growth && { growthBy: sum(growth, reservation.growth ?? nothing, -1n) }),
+    ...(growth !== reservation.growth && { replaced: { growth: reservation.growth } }),
     packs,
     reservation: {
       // Keeps the same list if possible, because reservations share it.
@@ -81,7 +80,8 @@ export function admitIncrease(counters: Counters, request: IncreaseRequest): Inc
 
 /** Reserves an allowed increase. `before` is the reservation without the increase. */
 export function reserveIncrease(counters: Counters, before: Reservation, increase: Increase): void {
-  const { by, growthBy = nothing, packs, reservation } = increase;
+  const { by, packs, reservation } = increase;
+  const growthBy = difference(reservation.growth, before.growth);
   for (const [index, { key, unit }] of reservation.shares.entries()) {
     if (index < before.shares.length) {
       addHeld(counters.get(key), by[unit], growthBy[unit]);
@@ -94,15 +94,18 @@ export function reserveIncrease(counters: Counters, before: Reservation, increas
 
 /**
  * Undoes an increase and returns the reservation without it. Other changes of the reservation since then are kept, and so
- * are its shares: they now reserve the smaller amounts.
+ * are its shares: they now reserve the smaller amounts. A growth that a later increase has set is kept too.
  */
 export function undoIncrease(
   counters: Counters,
   current: Reservation,
-  { by, growthBy = nothing, packs }: Increase,
+  { by, replaced, packs, reservation }: Increase,
 ): Reservation {
+  const isLast = replaced !== undefined && current.growth === reservation.growth;
+  const growth = isLast ? replaced.growth : current.growth;
+  const growthBy = difference(growth, current.growth);
   for (const { key, unit } of current.shares) {
-    addHeld(counters.get(key), -by[unit], -growthBy[unit]);
+    addHeld(counters.get(key), -by[unit], growthBy[unit]);
   }
   releaseDebits(counters, packs);
   const returned = packs.map(({ key, amount }) => ({ key, amount: -amount }));
@@ -110,7 +113,7 @@ export function undoIncrease(
     shares: current.shares,
     amounts: sum(current.amounts, by, -1n),
     packs: merged([...current.packs, ...returned]).filter(({ amount }) => amount > 0n),
-    ...(current.growth !== undefined && { growth: sum(current.growth, growthBy, -1n) }),
+    ...(growth !== undefined && { growth }),
   };
 }
 
@@ -123,6 +126,10 @@ function addHeld(counter: Counter | undefined, amount: bigint, growth: bigint): 
 }
 
 const nothing: Amounts = { usd: 0n, tokens: 0n, requests: 0n };
+
+function difference(growth: Amounts | undefined, before: Amounts | undefined): Amounts {
+  return growth === before ? nothing : sum(growth ?? nothing, before ?? nothing, -1n);
+}
 
 function sum(amounts: Amounts, others: Amounts, sign: bigint): Amounts {
   return Object.fromEntries(units.map((unit) => [unit, amounts[unit] + sign * others[unit]])) as Amounts;

@@ -300,6 +300,8 @@ class Workload {
       surface,
       scope,
       amounts: taken.amounts,
+      growth: undefined,
+      isPostedAtExpiry: false,
       atMs: this.nowMs,
       packs: taken.packs.map(({ key, amount }) => [key.slice(0, -2), amount]),
       expiresAtMs: 0,

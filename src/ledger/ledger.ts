@@ -115,6 +115,11 @@ export interface LedgerMaintenance {
     renaming: Renaming,
     change: (tx: Transaction) => Promise<void>,
   ): Promise<void>;
+  /**
+   * Sums the growth of the counters of an org from its open holds again. Processes of an earlier release end holds without it, and a
+   * growth that is too large would deny calls.
+   */
+  recountGrowth(orgId: string): Promise<void>;
   /** Evicts unused counters; on PostgreSQL only one batch of them. Returns true if there may be more. */
   evictCounters(): Promise<boolean>;
   stats(): LedgerStats;

@@ -61,7 +61,7 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
     purgeRemovedOrgs(db, clock),
     ...ledgerJobs({ db, clock, ledger }),
     db.engine === 'embedded' ? checkpointJob(db) : untouchedMetersJob(db, clock),
-    driftWatch({ db, ledger: ledger.reads, clock, log, drift }),
+    driftWatch({ db, ledger: ledger.reads, maintenance: ledger.maintenance, clock, log, drift }),
     services.failOpen.job,
     limitEvents.job,
     refusals.job,

@@ -127,6 +127,8 @@ test.each([5, 30, 120])(
       ),
     );
     expect(heldNanos + settledNanos).toBeLessThanOrEqual(nanos(capUsd));
+    // Also in what is kept for the calls that nothing increases any more.
+    await restarted().balanced();
 
     await world.expireHolds(org);
     const posted = await postedByCall(world.services[0] as ServiceProcess, org);

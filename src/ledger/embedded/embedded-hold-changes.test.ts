@@ -77,8 +77,13 @@ beforeEach(async () => {
   };
 });
 
-const increase = (dollars: string, requestId: string | null = null) =>
-  increaseOpenHold(state, 'org_1', 'dec_1', { by: amountsOf(dollars, 0n, 0n), requestId });
+const increase = (dollars: string, requestId: string | null = null, growth?: string) =>
+  increaseOpenHold(state, 'org_1', 'dec_1', {
+    by: amountsOf(dollars, 0n, 0n),
+    requestId,
+    growth: growth === undefined ? undefined : amountsOf(growth, 0n, 0n),
+  });
+const counterGrowth = () => [...orgState.counters.values()].map(({ growth }) => growth);
 const counterHeld = () => [...orgState.counters.values()].map(({ held }) => held);
 
 test('counts an increase at once, answers when it is durable, and undoes it if it cannot be written', async () => {
@@ -96,6 +101,27 @@ test('counts an increase at once, answers when it is durable, and undoes it if i
   writes[1]?.resolve({ path: 'a' });
   expect(await second).toMatchObject({ kind: 'changed' });
   expect(open.hold.amounts.usd).toBe(usd('5'));
+});
+
+test('an increase that cannot be written leaves the growth of a later one, and none once the hold has ended', async () => {
+  const higher = increase('1', null, '5');
+  await turn();
+  const lower = increase('1', null, '2');
+  await turn();
+  expect(counterGrowth()).toEqual([usd('2')]);
+  writes[0]?.reject(new Error('full'));
+  await expect(higher).rejects.toThrow('full');
+  expect([counterGrowth(), open.hold.growth?.usd]).toEqual([[usd('2')], usd('2')]);
+  await turn();
+  writes[1]?.resolve({ path: 'a' });
+  await lower;
+  const last = increase('1', null, '4');
+  await turn();
+  writes[2]?.reject(new Error('full'));
+  await expect(last).rejects.toThrow('full');
+  expect([counterGrowth(), open.hold.growth?.usd]).toEqual([[usd('2')], usd('2')]);
+  states.release(open);
+  expect([counterGrowth(), counterHeld()]).toEqual([[0n], [0n]]);
 });
 
 test('leaves nothing behind if the hold ends while the increase is written and fails', async () => {

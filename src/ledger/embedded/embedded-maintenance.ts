@@ -6,6 +6,7 @@ import {
   type Renaming,
   renamedHold,
 } from '../holds/customer-pseudonyms.ts';
+import { growthByCounter } from '../holds/growth-by-counter.ts';
 import type { OpenHold, OrgLedgerState } from '../holds/org-ledger-state.ts';
 import type { LedgerMaintenance } from '../ledger.ts';
 import { readOrgLimits } from '../limits/org-limits.ts';
@@ -26,6 +27,14 @@ export function createEmbeddedMaintenance(
       const renamed = renameInMemory(states, orgState, renaming, tagFields);
       if (renamed.length > 0) {
         await durable.add(renamed);
+      }
+    },
+
+    async recountGrowth(orgId) {
+      const { counters, holds } = await states.open(orgId);
+      const growth = growthByCounter([...holds.values()].map(({ hold }) => hold));
+      for (const [key, counter] of counters) {
+        counter.growth = growth.get(key) ?? 0n;
       }
     },
 

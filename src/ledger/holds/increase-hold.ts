@@ -86,7 +86,8 @@ export function holdWithoutIncrease(
   increase: Increase,
   requestId: string | null,
 ): Hold {
-  const { increases, ...rest } = { ...hold, ...undoIncrease(counters, hold, increase) };
+  const { growth: _, ...before } = hold;
+  const { increases, ...rest } = { ...before, ...undoIncrease(counters, hold, increase) };
   const remaining = increases?.filter((id) => id !== requestId) ?? [];
   return remaining.length === 0 ? rest : { ...rest, increases: remaining };
 }

@@ -4,11 +4,12 @@ import type { Database, Transaction } from '../../platform/db/database.ts';
 import { deleteBatch } from '../../platform/db/delete-batch.ts';
 import type { SharedClock } from '../../platform/time/clock.ts';
 import { droppedCounters, namePattern, type Renaming, renamedHold } from '../holds/customer-pseudonyms.ts';
+import { growthByCounter } from '../holds/growth-by-counter.ts';
 import type { LedgerMaintenance } from '../ledger.ts';
 import { readOrgLimits } from '../limits/org-limits.ts';
 import { readLastTime } from '../postings/latest-times.ts';
 import { lockOrg } from './lock-orgs.ts';
-import { selectHoldsOfCustomer, updateHolds } from './postgres-holds.ts';
+import { selectAllHolds, selectHoldsOfCustomer, updateHolds } from './postgres-holds.ts';
 
 const countersPerEviction = 5_000;
 /**
@@ -35,6 +36,20 @@ export function createPostgresMaintenance(
         });
         await updateHolds(tx, renamed);
         await deleteCustomerCounters(tx, orgId, renaming, dropped);
+      });
+    },
+
+    async recountGrowth(orgId) {
+      await db.transaction(async (tx) => {
+        await lockOrg(tx, orgId);
+        const growth = growthByCounter(await selectAllHolds(tx, orgId));
+        await tx.query(
+          `UPDATE counters c SET growth = coalesce(w.growth, 0)
+             FROM (SELECT org_id, key FROM counters WHERE org_id = $1) AS own
+             LEFT JOIN unnest($2::text[], $3::int8[]) AS w(key, growth) ON w.key = own.key
+            WHERE c.org_id = $1 AND c.org_id = own.org_id AND c.key = own.key AND c.growth <> coalesce(w.growth, 0)`,
+          [orgId, [...growth.keys()], [...growth.values()]],
+        );
       });
     },
 

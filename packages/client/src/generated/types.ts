@@ -2196,6 +2196,8 @@ export interface LedgerReconciliation_counters {
   readonly settled_by_entries: string | number | null;
   readonly held: string | number;
   readonly held_by_holds: string | number;
+  readonly growth: string | number;
+  readonly growth_by_holds: string | number;
   readonly drift: string | number;
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { type TestOrg, useWorld } from '../../../../test/harness.ts';
+import { engine } from '../../../../test/support/test-database.ts';
 import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { createLog } from '../../../platform/log.ts';
 import { driftWatch } from './drift-watch.ts';
@@ -38,6 +39,30 @@ test('detects a drift in the background, reports it in metrics and log, and clea
   expect(await metric('svc_ledger_drift')).toBe('0');
 });
 
+test.runIf(engine === 'postgres')(
+  'repairs a growth of counters that no hold has, which would deny calls for ever',
+  async () => {
+    const org = await world.createOrg();
+    const cap = { cap_usd: '5' };
+    await world.request('PUT', `/v1/orgs/${org.id}/spend-cap`, { key: org.ownerKey, body: cap });
+    await spend(org, { cost_usd: '1' });
+    // As a process of an earlier release leaves it, which ends holds without their growth.
+    await world.db.query('UPDATE counters SET growth = growth + 4000000000 WHERE org_id = $1', [org.id]);
+    const reconcile = async () =>
+      (await world.request('GET', `/v1/orgs/${org.id}/ledger/reconciliation`, { key: org.ownerKey })).json;
+    expect(await reconcile()).toMatchObject({
+      balanced: false,
+      drift_usd: '4',
+      counters: [{ growth: '4', growth_by_holds: '0', drift: '4' }],
+    });
+    world.clock.advanceSeconds(1);
+    await spend(org, { cost_usd: '1' });
+    await check();
+    expect(await reconcile()).toMatchObject({ balanced: true, drift_usd: '0', counters: [{ growth: '0' }] });
+    expect(await metric('svc_ledger_drift')).toBe('0');
+  },
+);
+
 test('checks every org, however many there are', async () => {
   const orgs: TestOrg[] = [];
   for (let i = 0; i < 23; i += 1) {
@@ -74,6 +99,7 @@ test('orgs that cannot be checked do not delay the others, and are checked again
   const job = driftWatch({
     db: world.db,
     ledger: { inspect },
+    maintenance: world.services.ledger.maintenance,
     clock: world.clock,
     log: createLog('silent'),
     drift: { set: (orgId) => void checked.add(orgId), total: () => 0n },

@@ -1,9 +1,9 @@
 /**
  * Reconciles ledgers in the background, so that a drift is reported without a request. Each run checks a few orgs with
- * new postings, the least recently checked first. The longer a check takes, the longer the org is skipped, so that
+ * new postings, the least recently checked first. A wrong growth of counters is repaired. The longer a check takes, the longer the org is skipped, so that
  * the checks of an org take at most about a hundredth of the time.
  */
-import type { LedgerReads } from '../../../ledger/ledger.ts';
+import type { LedgerMaintenance, LedgerReads } from '../../../ledger/ledger.ts';
 import type { DriftGauge } from '../../../ledger/metrics.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Job } from '../../../platform/jobs/jobs.ts';
@@ -16,6 +16,7 @@ import { reconcile } from './reconciliation.ts';
 export interface DriftWatchDependencies {
   readonly db: Database;
   readonly ledger: Pick<LedgerReads, 'inspect'>;
+  readonly maintenance: Pick<LedgerMaintenance, 'recountGrowth'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly drift: DriftGauge;
@@ -34,7 +35,7 @@ interface LastCheck {
   readonly failed: boolean;
 }
 
-export function driftWatch({ db, ledger, clock, log, drift }: DriftWatchDependencies): Job {
+export function driftWatch({ db, ledger, maintenance, clock, log, drift }: DriftWatchDependencies): Job {
   const checks = new Map<string, LastCheck>();
 
   async function due(): Promise<string[]> {
@@ -83,6 +84,11 @@ export function driftWatch({ db, ledger, clock, log, drift }: DriftWatchDependen
         { orgId, driftUsd: view.drift_usd, counters: view.counters.slice(0, 5) },
         'ledger does not balance',
       );
+    }
+    // The growth is a sum of open holds and no money, so it is repaired. One that is too large denies calls.
+    if (view.counters.some(({ growth, growth_by_holds }) => growth !== growth_by_holds)) {
+      await maintenance.recountGrowth(orgId);
+      drift.set(orgId, (await reconcile({ db, ledger }, orgId, startedAt)).driftNanos);
     }
   }
 

@@ -158,6 +158,8 @@ describe('a ledger that balances', () => {
       settled_by_entries: '2.38345679',
       held: '0.34',
       held_by_holds: '0.34',
+      growth: '0',
+      growth_by_holds: '0',
       drift: '0',
     });
     // Counters that are all zero would agree too.

@@ -13,8 +13,9 @@ import { shownKind } from '../../../kernel/limits.ts';
 import { formatUsd } from '../../../kernel/money.ts';
 import type { TimeRange } from '../../../kernel/rollup-parts.ts';
 import { lifetime } from '../../../kernel/windows.ts';
+import { growthByCounter } from '../../../ledger/holds/growth-by-counter.ts';
 import type { Hold } from '../../../ledger/holds/hold.ts';
-import type { CounterState, Inspection, LedgerReads } from '../../../ledger/ledger.ts';
+import type { InspectedCounter, Inspection, LedgerReads } from '../../../ledger/ledger.ts';
 import { readOrgLimits } from '../../../ledger/limits/org-limits.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { ReportProgress } from '../../../platform/http/routes/route.ts';
@@ -193,10 +194,12 @@ function compareCounters(
   { counters, holds, result }: Inspection<Moment>,
 ): ComparedCounter[] {
   const held = heldByHolds(holds);
+  const growth = growthByCounter(holds);
   const retired = new Set(plan.retiredLimits);
   return counters.flatMap((counter) => {
     const known = plan.planned.has(counter.key) || retired.has(limitIdOf(counter.key));
-    return known ? compareOne(plan, result, counter, held.get(counter.key) ?? 0n) : [];
+    const byHolds = { held: held.get(counter.key) ?? 0n, growth: growth.get(counter.key) ?? 0n };
+    return known ? compareOne(plan, result, counter, byHolds) : [];
   });
 }
 
@@ -213,8 +216,8 @@ function heldByHolds(holds: readonly Hold[]): ReadonlyMap<string, bigint> {
 function compareOne(
   { planned }: RecountPlan,
   { recount, kinds }: Moment,
-  { key, settled, held }: CounterState,
-  heldBy: bigint,
+  { key, settled, held, growth }: InspectedCounter,
+  byHolds: Pick<InspectedCounter, 'held' | 'growth'>,
 ): ComparedCounter[] {
   const plan = planned.get(key);
   const limit = plan?.limit ?? kinds.get(limitIdOf(key));
@@ -222,7 +225,10 @@ function compareOne(
     return [];
   }
   const settledBy = plan && recount.settled(plan);
-  const drift = (settledBy === undefined ? 0n : distance(settled, settledBy)) + distance(held, heldBy);
+  const drift =
+    (settledBy === undefined ? 0n : distance(settled, settledBy)) +
+    distance(held, byHolds.held) +
+    distance(growth, byHolds.growth);
   const windowed = plan !== undefined && plan.window.endMs !== lifetime.endMs;
   const { startMs } = counterName(key);
   const shown = (amount: bigint) => (limit.unit === 'usd' ? formatUsd(amount) : Number(amount));
@@ -239,7 +245,9 @@ function compareOne(
         settled: shown(settled),
         settled_by_entries: settledBy === undefined ? null : shown(settledBy),
         held: shown(held),
-        held_by_holds: shown(heldBy),
+        held_by_holds: shown(byHolds.held),
+        growth: shown(growth),
+        growth_by_holds: shown(byHolds.growth),
         drift: shown(drift),
       },
     },

@@ -85,6 +85,11 @@ const CounterRow = closed({
   }),
   held: amount,
   held_by_holds: amount,
+  growth: Type.Unsafe<string | number>({
+    type: ['string', 'integer'],
+    description: 'What new calls leave free for calls in progress (`reserve_for_running`).',
+  }),
+  growth_by_holds: amount,
   drift: amount,
 });
 export type CounterRow = Static<typeof CounterRow>;

@@ -91,6 +91,8 @@ function counters(found: readonly CounterView[], timezone: string): Part {
       { title: 'Spent by postings', isNumber: true, cell: (one) => amount(one, one.settled_by_entries) },
       { title: 'Reserved', isNumber: true, cell: (one) => amount(one, one.held) },
       { title: 'Reserved by calls', isNumber: true, cell: (one) => amount(one, one.held_by_holds) },
+      { title: 'Kept free', isNumber: true, cell: (one) => amount(one, one.growth) },
+      { title: 'Kept free by calls', isNumber: true, cell: (one) => amount(one, one.growth_by_holds) },
       {
         title: 'Difference',
         isNumber: true,
