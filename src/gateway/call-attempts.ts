@@ -47,6 +47,11 @@ export class CallAttempts implements AttemptObserver {
     this.#boundNanos = attemptCost(given.plan, outputCap(given.plan, given.admitted));
   }
 
+  /** Time at which the last attempt was sent. */
+  get sentMs(): number {
+    return this.#sentMs;
+  }
+
   /** Time since the last attempt was sent. */
   get elapsedMs(): number {
     return performance.now() - this.#sentMs;

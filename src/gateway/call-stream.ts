@@ -1,6 +1,8 @@
 /** The streamed response of a call. It is relayed to the client, read for its usage, and settled at its end. */
 
+import { performance } from 'node:perf_hooks';
 import type { PacedHold } from '../growing-holds/paced-hold.ts';
+import { UnsentOutput } from '../growing-holds/unsent-output.ts';
 import type { CallOutcome } from '../kernel/providers/call-end.ts';
 import type { StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
@@ -17,6 +19,8 @@ import { relayStream, type StreamEnd } from './stream/relay-stream.ts';
 import { endingOf, streamOutcome } from './stream/stream-outcome.ts';
 import { bytesOf } from './usage/output-bound.ts';
 
+const nowMs = () => performance.now();
+
 /** Time to read the rest of a response after its client has left. */
 const drainMs = 30_000;
 /** Time by which the client's connection may be silent for longer than that of the provider. */
@@ -26,6 +30,8 @@ const silenceMarginMs = 30_000;
 export interface RelayedCall {
   /** Set if the hold follows the time of the call. */
   readonly paced: PacedHold | undefined;
+  /** Time at which the attempt that is answered was sent. */
+  readonly sentMs: number;
   settle(outcome: CallOutcome): Promise<unknown>;
   chargesOf(outcome: CallOutcome): CallCharges;
 }
@@ -51,6 +57,8 @@ export function streamCall(
   const mayTruncate = grown !== undefined || call.paced !== undefined;
   const open = format.openStream({ choices, includesUsage, mayTruncate });
   const coverage = call.paced?.coverageOf(usage, () => open.isOutputEnded) ?? grown;
+  const unsent = new UnsentOutput();
+  unsent.begin(call.sentMs);
   metrics.streamOpened();
   const outcomeOf = (end: StreamEnd, isBehind: boolean) => {
     if (response.isEncoded || response.body.isUndecodable) {
@@ -70,8 +78,11 @@ export function streamCall(
     drainMs,
     mayDrain: () => plan.settings.onAbort === 'drain' && drains.tryTake(call),
     ...(call.paced !== undefined && { catchUpMsMax: call.paced.catchUpMs }),
-    // The hold need not grow once the output has ended, because only the usage follows.
-    ...(coverage !== undefined && { cover: () => (open.isOutputEnded ? undefined : coverage.cover()) }),
+    cover() {
+      unsent.note(usage.outputBound, nowMs);
+      // The hold need not grow once the output has ended, because only the usage follows.
+      return open.isOutputEnded ? undefined : coverage?.cover();
+    },
     endingOf(end, isBehind) {
       const posted = () => call.chargesOf(outcomeOf(end, isBehind)).settled.usage;
       const ending = redaction.text(endingOf(end, open, posted));
@@ -99,5 +110,5 @@ export function streamCall(
     silentMsMax: timeouts.idleMs + silenceMarginMs,
   };
   // `heldTokens` is undefined if the hold does not grow.
-  return { reply, relay, usage, heldTokens: coverage?.heldTokens, ended: () => ended };
+  return { reply, relay, usage, unsent, heldTokens: coverage?.heldTokens, ended: () => ended };
 }

@@ -1,14 +1,14 @@
 /** A call that may be charged, from its body to its settlement. */
 import { isResponseId } from '../capabilities/spend/runs/index.ts';
 import type { PacedHold } from '../growing-holds/paced-hold.ts';
-import type { CallOutcome } from '../kernel/providers/call-end.ts';
+import type { CallBounds, CallOutcome } from '../kernel/providers/call-end.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
 import { assembleResponse } from './assemble/assembled-response.ts';
 import { bodyOf } from './body-to-send.ts';
 import { CallAttempts } from './call-attempts.ts';
 import { CallInterruption } from './call-interruption.ts';
-import { type CallCharges, chargesOf, settlementOf } from './call-settlement.ts';
+import { type CallCharges, type CoveredOutput, chargesOf, settlementOf } from './call-settlement.ts';
 import { type CallState, type CallStatus, statusOf } from './call-status.ts';
 import { type CallStream, type RelayedCall, streamCall } from './call-stream.ts';
 import { unreachableError } from './errors/call-errors.ts';
@@ -19,10 +19,12 @@ import { outputCap } from './hold-coverage.ts';
 import type { HoldingCall } from './holding-calls.ts';
 import { learnDeployment } from './learn-deployment.ts';
 import { learnFromCall } from './learn-from-call.ts';
+import { paceOf } from './pace/rate-bounds.ts';
 import { pacedHoldOf } from './paced-call.ts';
 import { dropBytes } from './parse-call.ts';
 import { providerPath } from './paths/operation.ts';
 import { relayPlain } from './plain-response.ts';
+import { tierOf } from './plan-call.ts';
 import type { SettledCall } from './settle/settlements.ts';
 
 export async function forwardCall(
@@ -47,7 +49,7 @@ class CallInProgress implements OngoingCall, RelayedCall {
   readonly paced: PacedHold | undefined;
   readonly #attempts: CallAttempts;
   /** Bounds of what can have been generated, fixed at the end of the call. */
-  #outputBounds: PacedHold['outputBounds'] | undefined;
+  #outputBounds: Omit<CoveredOutput, 'heldTokens'> | undefined;
   #stream: CallStream | undefined;
   #settlement: Promise<SettledCall> | undefined;
   #resolveSettled: () => void = () => undefined;
@@ -181,12 +183,32 @@ class CallInProgress implements OngoingCall, RelayedCall {
     return this.#settlement;
   }
 
+  get sentMs(): number {
+    return this.#attempts.sentMs;
+  }
+
   chargesOf(outcome: CallOutcome): CallCharges {
-    this.#outputBounds ??= this.paced?.outputBounds;
+    this.#outputBounds ??= this.paced?.outputBounds ?? this.#unsentBound();
     return chargesOf(this.#given, outcome, this.#attempts, {
       heldTokens: this.#heldTokens,
       ...this.#outputBounds,
     });
+  }
+
+  /** Returns what the provider may have generated and not sent, for a stream whose hold does not follow its time. */
+  #unsentBound(): Pick<CallBounds, 'unsentOutputTokens'> {
+    const { plan, admitted, caller } = this.#given;
+    const { connection } = this.#attempts;
+    if (this.#stream === undefined || connection === undefined) {
+      return {};
+    }
+    const subject = { orgId: caller.tenantId, model: plan.model, tier: tierOf(plan.service) };
+    const output = {
+      pace: paceOf(this.#context.paces, { ...subject, candidates: [connection] }),
+      maxOutputTokens: outputCap(plan, admitted),
+      answers: plan.call.choices,
+    };
+    return { unsentOutputTokens: this.#stream.unsent.tokens(output, performance.now()) };
   }
 
   async #settleNow(outcome: CallOutcome): Promise<SettledCall> {

@@ -6,6 +6,7 @@ import { type PacedOutput, tokensWithin } from '../kernel/pace.ts';
 import type { CallBounds } from '../kernel/providers/call-end.ts';
 import type { StreamUsage } from '../kernel/providers/stream-usage.ts';
 import type { StreamCoverage } from './stream-coverage.ts';
+import { UnsentOutput } from './unsent-output.ts';
 
 export interface PacedHoldOptions {
   readonly output: PacedOutput;
@@ -44,9 +45,7 @@ export class PacedHold {
   #sentMs: number | undefined;
   /** Time at which the attempt failed. Nothing is generated until the next one is sent. */
   #failedMs: number | undefined;
-  #received = 0;
-  /** Time at which the last output of the attempt arrived; undefined before the first one. */
-  #receivedMs: number | undefined;
+  readonly #unsent = new UnsentOutput();
   /** Output that the part of the hold for input covers; undefined until the provider has counted the input. */
   #unusedInput: number | undefined;
   /** Output that was received before the pace allows it. */
@@ -76,8 +75,7 @@ export class PacedHold {
     this.#heldForNext = undefined;
     this.#sentMs = this.#options.nowMs();
     this.#failedMs = undefined;
-    this.#received = 0;
-    this.#receivedMs = undefined;
+    this.#unsent.begin(this.#sentMs);
     this.#receivedEarly = 0;
   }
 
@@ -107,10 +105,9 @@ export class PacedHold {
   /** Bounds of the output if the connection is closed now. A provider that sends nothing for a while may have generated all the time. */
   get outputBounds(): Pick<CallBounds, 'generatedOutputTokens' | 'unsentOutputTokens'> {
     const { output, nowMs } = this.#options;
-    const silentSinceMs = this.#receivedMs ?? this.#sentMs;
     return {
       generatedOutputTokens: this.generatedTokens,
-      unsentOutputTokens: silentSinceMs === undefined ? 0 : tokensWithin(output, nowMs() - silentSinceMs),
+      unsentOutputTokens: this.#unsent.tokens(output, nowMs()),
     };
   }
 
@@ -140,18 +137,11 @@ export class PacedHold {
     return {
       cover: () => {
         this.#unusedInput ??= this.#options.unusedInput?.(usage);
-        this.#noteReceived(usage.outputBound);
+        this.#unsent.note(usage.outputBound, this.#options.nowMs);
         return usage.outputBound <= this.#covered || this.#isDone ? undefined : this.#coverReceived(usage);
       },
       heldTokens: () => this.#held,
     };
-  }
-
-  #noteReceived(tokens: number): void {
-    if (tokens > this.#received) {
-      this.#received = tokens;
-      this.#receivedMs = this.#options.nowMs();
-    }
   }
 
   get #covered(): number {

@@ -109,6 +109,8 @@ async function spend(seed: number, leadMs: number, disturb: Disturb): Promise<Sp
     const random = seededRandom(seed * sessions);
     for (let time = 0; time < 2; time += 1) {
       await pause(2_000 + random() * 6_000);
+      // On a busy machine, no call may have begun by then.
+      await eventually(() => expect(isOver || running().size > 0).toBe(true));
       if (!isOver) {
         await disturb(services, Math.floor(random() * services.length), org);
       }

@@ -5,7 +5,7 @@ import type { PacedHold, PacedHoldOptions } from '../../../src/growing-holds/pac
 import { PacedHolds } from '../../../src/growing-holds/paced-holds.ts';
 import { documentedPace } from '../../../src/kernel/documented-pace.ts';
 import { knownHostOf } from '../../../src/kernel/known-hosts.ts';
-import type { PacedOutput } from '../../../src/kernel/pace.ts';
+import type { Pace, PacedOutput } from '../../../src/kernel/pace.ts';
 import { inFlightTokens } from '../../../src/kernel/providers/call-end.ts';
 import { createCallCounts } from './call-counts.ts';
 import type { MeterOptions } from './meter-options.ts';
@@ -55,12 +55,17 @@ export class CallHolds {
     });
   }
 
+  /** Returns the fastest that the provider is assumed to generate an answer. */
+  paceOf(call: CallToHold): Pace {
+    return this.#options.pace ?? this.#paces.paceOf(subjectOf(call), documentedPaceOf(call));
+  }
+
   plan(call: CallToHold): HoldPlan {
-    const { hold, pace } = this.#options;
+    const { hold } = this.#options;
     const { maxOutputTokens, minOutputTokens, isStream, choices } = call;
     if (hold === 'paced' && isStream && maxOutputTokens > 0) {
       const paced = {
-        pace: pace ?? this.#paces.paceOf(subjectOf(call), documentedPaceOf(call)),
+        pace: this.paceOf(call),
         maxOutputTokens,
         answers: choices,
       };

@@ -221,6 +221,24 @@ test('plainCalls: streamed gives plain calls the responses of plain calls, and t
   }
 });
 
+test('hold: worst_case, a stream whose reader leaves is charged what the provider has collected', async () => {
+  Object.assign(provider, { hiddenTokens: 100_000 });
+  const abort = new AbortController();
+  const sdk = anthropic({ ...paced, hold: 'worst_case', onAbort: 'close' });
+  const body = { ...plainCall, thinking: { type: 'disabled' as const }, max_tokens: maxTokens };
+  await gateway.capAbove(5);
+  const stream = await sdk.messages.create({ ...body, stream: true }, { signal: abort.signal });
+  const read = eventsOf(stream).catch(() => undefined);
+  await eventually(() => expect(provider.bill[0]?.()).toBeGreaterThan(700));
+  abort.abort();
+  await read;
+  await ended();
+  const [run] = await gateway.runs();
+  expect(run).toMatchObject({ status: 'cancelled', metadata: { usage_estimated: true } });
+  expect(run?.output_tokens).toBeGreaterThanOrEqual(provider.bill[0]?.() ?? Number.POSITIVE_INFINITY);
+  expect(run?.output_tokens).toBeLessThan(maxTokens);
+});
+
 test('hold: expected holds the usual output once it is known, and more while the stream is longer', async () => {
   Object.assign(provider, { perSecond: 100_000, hiddenTokens: 20 });
   const sdk = anthropic({ hold: 'expected' });

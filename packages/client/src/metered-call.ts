@@ -2,6 +2,7 @@
 import { coverOutput } from '../../../src/growing-holds/output-coverage.ts';
 import type { PacedHold } from '../../../src/growing-holds/paced-hold.ts';
 import type { StreamCoverage } from '../../../src/growing-holds/stream-coverage.ts';
+import { UnsentOutput } from '../../../src/growing-holds/unsent-output.ts';
 import {
   type CallBounds,
   type CallOutcome,
@@ -47,8 +48,10 @@ export class MeteredCall {
   readonly #startedMs = Date.now();
   #sentMs = performance.now();
   #coverage: StreamCoverage | undefined;
+  readonly #unsent = new UnsentOutput();
+  #isStreamed = false;
   /** Bounds of what can have been generated, fixed at the end of the call. */
-  #outputBounds: PacedHold['outputBounds'] | undefined;
+  #outputBounds: Pick<CallBounds, 'generatedOutputTokens' | 'unsentOutputTokens'> | undefined;
   #isEnded = false;
   #isDenied = false;
   #resolveEnded: () => void = () => undefined;
@@ -98,12 +101,19 @@ export class MeteredCall {
   /** Notes that the request is sent. Nothing is generated before. */
   begin(): void {
     this.#sentMs = performance.now();
+    this.#unsent.begin(this.#sentMs);
     this.#paced?.begin();
   }
 
-  /** Returns the coverage of a stream whose hold grows. */
+  /** Notes how much output of a stream has arrived. */
+  noteOutput(tokens: number): void {
+    this.#unsent.note(tokens, () => performance.now());
+  }
+
+  /** Follows a stream. Returns its coverage if its hold grows. */
   coverageOf(usage: StreamUsage, isOutputEnded: () => boolean): StreamCoverage | undefined {
     const { growsWithOutput, maxOutputTokens } = this.plan;
+    this.#isStreamed = true;
     if (this.#paced !== undefined) {
       this.#coverage = this.#paced.coverageOf(usage, isOutputEnded);
     } else if (this.#isLimited && growsWithOutput && this.#heldAtFirst < maxOutputTokens) {
@@ -127,7 +137,7 @@ export class MeteredCall {
   chargesOf(outcome: CallOutcome): SettledUsage {
     const { format, body, inputTokens } = this.plan;
     const { maxOutputTokens } = this;
-    this.#outputBounds ??= this.#paced?.outputBounds;
+    this.#outputBounds ??= this.#paced?.outputBounds ?? this.#unsentBound();
     const tools = chargedToolsOf(format, body, this.#options.chargesContainers);
     const bounds: CallBounds = {
       inputTokens,
@@ -140,6 +150,16 @@ export class MeteredCall {
       }),
     };
     return settledUsage(outcome, bounds, { attempts: [], isEstimated: false });
+  }
+
+  /** Returns what the provider may have generated and not sent, for a stream whose hold does not follow its time. */
+  #unsentBound(): Pick<CallBounds, 'unsentOutputTokens'> {
+    const { plan, maxOutputTokens } = this;
+    if (!this.#isStreamed) {
+      return {};
+    }
+    const output = { pace: this.#options.holds.paceOf(plan), maxOutputTokens, answers: plan.choices };
+    return { unsentOutputTokens: this.#unsent.tokens(output, performance.now()) };
   }
 
   /** `hasWaited`: the provider had to wait, so that the duration says nothing about its pace. */

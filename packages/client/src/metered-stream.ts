@@ -25,6 +25,8 @@ export interface MeteredStreamOptions {
   readonly dropUsageChunk: boolean;
   /** The signal of the SDK. */
   readonly signal: AbortSignal | undefined;
+  /** Called after each chunk that was read. */
+  onRead(): void;
   /** Returns true if the rest is read for its usage after the reader has left. */
   mayDrain(): boolean;
   /** Called once, before the reader sees the end. */
@@ -62,7 +64,7 @@ const quietMs = 5;
 const catchUpReadsMax = 1_000;
 
 export function meteredStream(options: MeteredStreamOptions): MeteredStream {
-  const { usage, open, coverage, dropUsageChunk, signal, mayDrain, onEnd, endingOf, close } = options;
+  const { usage, open, coverage, dropUsageChunk, signal, onRead, mayDrain, onEnd, endingOf, close } = options;
   const source = options.source.getReader();
   const events = new SseReader<Uint8Array>(byteOperations);
   let hasLeft = false;
@@ -85,6 +87,7 @@ export function meteredStream(options: MeteredStreamOptions): MeteredStream {
         kept.push(event.raw);
       }
     }
+    onRead();
     return events.isOverlong ? [...kept, events.rest()] : kept;
   }
 

@@ -233,6 +233,7 @@ function streamed(
     open,
     dropUsageChunk: addsUsageChunk && !isAssembled,
     coverage: call.coverageOf(usage, () => open.isOutputEnded),
+    onRead: () => call.noteOutput(usage.outputBound),
     endingOf: (isBehind) => open.truncated(call.chargesOf(outcomeOf('truncated', isBehind)).usage),
     onEnd: (end, { isBehind, hasWaited }) => call.settle(outcomeOf(end, isBehind), hasWaited),
   });

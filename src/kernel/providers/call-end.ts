@@ -169,8 +169,9 @@ function ownUsage(
 }
 
 /**
- * Returns the bound of the output, including tokens in flight. While the hold covers the received output, tokens in flight are
- * charged up to the hold at most. The time of the call bounds the output that was not seen. Received output is always charged in full.
+ * Returns the bound of the output, including tokens in flight. While the hold covers the received output, usual tokens in flight are
+ * charged up to the hold at most; a provider that has sent nothing for longer may have generated more. The time of the call bounds the
+ * output that was not seen. Received output is always charged in full.
  */
 function outputOf(
   outputBound: number,
@@ -186,5 +187,7 @@ function outputOf(
   if (generated !== undefined) {
     return Math.min(bound, Math.max(generated, Math.ceil(received)));
   }
-  return outputBound <= heldOutputTokens ? Math.min(bound, heldOutputTokens) : bound;
+  return outputBound <= heldOutputTokens && unsentOutputTokens <= inFlightTokens
+    ? Math.min(bound, heldOutputTokens)
+    : bound;
 }
