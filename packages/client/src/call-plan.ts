@@ -11,13 +11,16 @@ import { hasWholeStreams } from './assembled-response.ts';
 import type { CallHolds, CallToHold, HoldPlan } from './call-holds.ts';
 import { estimateInput } from './estimate.ts';
 import type { DecisionRequest } from './generated/types.ts';
+import { type HeldTools, heldToolsOf } from './held-tools.ts';
 import type { MeterOptions } from './meter-options.ts';
 
 /** `maxOutputTokens` and `minOutputTokens` are those of all alternative answers together. */
 export interface CallPlan extends CallToHold, HoldPlan {
   readonly format: CallFormat;
   readonly body: Fields;
+  /** The most input tokens, with those that the provider reads again after calls of its tools. */
   readonly inputTokens: number;
+  readonly tools: HeldTools;
   /** True if the call is sent as a stream, which is put together for its caller. */
   readonly isAssembled: boolean;
   readonly decision: DecisionRequest;
@@ -65,8 +68,10 @@ export function planCall(
   if (body.background === true) {
     throw new UnmeteredCallError('`background` is not supported: the usage of such a response is not seen.');
   }
-  const inputTokens =
+  const tools = heldToolsOf(format, body, model, options.maxToolCalls);
+  const passTokens =
     options.estimateInputTokens?.(body) ?? estimateInput(format, body, model, options.unseenInputTokens);
+  const inputTokens = passTokens * tools.rounds;
   const maxOutputTokens = maxOutputOf(format, body, options.defaultMaxOutputTokens);
   const choices = choicesOf(format, body);
   const isAssembled =
@@ -107,12 +112,14 @@ export function planCall(
     format,
     body,
     inputTokens,
+    tools,
     isAssembled,
     decision: {
       model,
       input_tokens: inputTokens,
       max_output_tokens: held.heldTokens,
       ...service,
+      ...(Object.keys(tools.units).length > 0 && { units: tools.units }),
       ...(isFitting && { fit: true, min_output_tokens: Math.min(call.minOutputTokens, held.heldTokens) }),
       ...(held.heldTokens < maxOutputTokens && { expires_in_seconds: growingHoldSeconds }),
     },
@@ -123,7 +130,7 @@ export function planCall(
 
 /** Returns the body to send: with the maximum output that is held, and with the request for usage. */
 export function bodyToSend(plan: CallPlan, maxOutputTokens: number, knowsNewerNames: boolean): string {
-  const { format, body } = plan;
+  const { format, body, tools } = plan;
   const { output } = format.request;
   const changes: Record<string, unknown> = plan.isAssembled ? { stream: true } : {};
   if (output !== undefined) {
@@ -135,6 +142,9 @@ export function bodyToSend(plan: CallPlan, maxOutputTokens: number, knowsNewerNa
     if (present.length === 0) {
       changes[knowsNewerNames ? output.maxName : output.compatibleMaxName] = each;
     }
+  }
+  if (tools.bodyMax !== undefined) {
+    changes[tools.bodyMax.name] = tools.bodyMax.calls;
   }
   if (plan.addsUsageChunk) {
     changes.stream_options = { ...fieldsOf(body.stream_options), include_usage: true };

@@ -13,6 +13,13 @@ export interface MeterOptions {
   readonly defaultMaxOutputTokens: number;
   /** Input tokens that are assumed for content that a request only refers to. */
   readonly unseenInputTokens: number;
+  /** Calls that are held of a tool that the provider runs, if the request sets no maximum. */
+  readonly maxToolCalls: number;
+  /**
+   * What to do with a call that offers a tool whose unit has no price: refuse it, as the gateway does, or send it without a hold for
+   * the tool. Its run is then posted with the mark `unpriced`.
+   */
+  readonly unpricedTools: 'refuse' | 'allow';
   /** Replaces the estimate, such as by a tokenizer. */
   readonly estimateInputTokens?: (body: Readonly<Record<string, unknown>>) => number;
   /**

@@ -181,6 +181,7 @@ export class MeteredCall {
       min_output_tokens: _minimum,
       fit: _fit,
       expires_in_seconds: _expiry,
+      units: _units,
       ...scope
     } = this.#request;
     await deps.settle({

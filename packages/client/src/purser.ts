@@ -128,6 +128,8 @@ export function createPurser(options: PurserOptions = {}): Purser {
 const meterDefaults: MeterOptions = {
   defaultMaxOutputTokens: 8_192,
   unseenInputTokens: defaultUnseenTokens,
+  maxToolCalls: 10,
+  unpricedTools: 'refuse',
   hold: 'worst_case',
   holdLeadMs: 2_000,
   plainCalls: 'as_sent',

@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../../test/support/eventually.ts';
 import { connectionTo, useGatewayWorld } from '../../../test/support/gateway-world.ts';
-import { createPurser, type Purser } from './node.ts';
+import { createPurser, type Purser, type WrapOptions } from './node.ts';
 
 const gateway = useGatewayWorld();
 let purser: Purser;
@@ -182,4 +182,60 @@ test.each<[string, object, object, Record<string, number>, string?]>([
   const nanos = Object.entries(units).map(([unit, count]) => Math.round(priceOf(unit) * 1e9) * count);
   const usd = (nanos.reduce((sum, one) => sum + one, 0) + 60_000) / 1e9;
   expect([json.units, Number(json.cost_usd), json.marks.includes('unpriced')]).toEqual([units, usd, false]);
+});
+
+const searching = { model: 'tooled', input: 'Hi', tools: [{ type: 'web_search' }] };
+
+/** Sends a call through `wrap` to a provider that answers with a search, and returns its bodies, its response and the amount held. */
+async function search(body: object, options: WrapOptions = {}) {
+  const sent: Record<string, unknown>[] = [];
+  let heldUsd = 0;
+  const provider = async (_: unknown, init?: RequestInit) => {
+    sent.push(JSON.parse(String(init?.body)));
+    const path = `/v1/orgs/${gateway.org.id}/holds`;
+    const { json } = await gateway.world.request('GET', path, { key: gateway.org.ownerKey });
+    heldUsd = Number(json.data[0].held_usd);
+    return Response.json({ ...response, output: [{ type: 'web_search_call' }] });
+  };
+  const sdk = { fetch: provider, withOptions: (given: { readonly fetch: typeof fetch }) => given };
+  const wrapped = purser.wrap(sdk, options) as unknown as { fetch: typeof fetch };
+  gateway.world.clock.advanceSeconds(1);
+  const answered = await wrapped.fetch('https://api.openai.com/v1/responses', {
+    method: 'POST',
+    body: JSON.stringify(body),
+  });
+  const { status } = answered;
+  const json = await answered.json();
+  await purser.flush();
+  await eventually(async () => expect(await gateway.holds()).toBe(0));
+  return { status, json, sent, heldUsd };
+}
+
+test('the calls of a tool that the provider runs are held, with the input that it reads again, and bounded in the body', async () => {
+  await putPrice('/v1/admin/models/tooled', '1', { units: { web_search: '0.01' } });
+  const { tools: _, ...plain } = searching;
+  const { heldUsd: withoutTools } = await search(plain);
+  const usual = await search(searching);
+  expect(usual.sent).toMatchObject([{ max_tool_calls: 10 }]);
+  expect(usual.heldUsd - withoutTools).toBeGreaterThan(0.1);
+  const fewer = await search({ ...searching, max_tool_calls: 2 });
+  expect(fewer.sent).toMatchObject([{ max_tool_calls: 2 }]);
+  expect(fewer.heldUsd - withoutTools).toBeGreaterThan(0.02);
+  expect(fewer.heldUsd).toBeLessThan(usual.heldUsd - 0.08);
+  const { sent } = await search(searching, { maxToolCalls: 3 });
+  expect(sent).toMatchObject([{ max_tool_calls: 3 }]);
+});
+
+test('a call with a tool without a price is refused before it is sent, or sent without a hold for the tool on request', async () => {
+  await putPrice('/v1/admin/models/tooled', '1', { units: { page: '0.01' } });
+  const refused = await search(searching);
+  expect([refused.status, refused.sent]).toEqual([400, []]);
+  expect(refused.json.error).toMatchObject({
+    code: 'tool_without_price',
+    message: expect.stringContaining('web_search'),
+  });
+  const allowed = await search(searching, { unpricedTools: 'allow' });
+  expect([allowed.status, allowed.sent.length]).toEqual([200, 1]);
+  const [latest] = await gateway.runs();
+  expect(latest?.marks).toContain('unpriced');
 });

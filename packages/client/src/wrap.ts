@@ -15,6 +15,7 @@ import { bodyToSend, type CallPlan, formatOfRequest, planCall, UnmeteredCallErro
 import { PurserApiError } from './errors.ts';
 import { utf8Length } from './estimate.ts';
 import type { Decision } from './generated/types.ts';
+import { ToolWithoutPriceError, unitsWithoutPrice } from './held-tools.ts';
 import type { MeterOptions } from './meter-options.ts';
 import { type MeterDependencies, MeteredCall } from './metered-call.ts';
 import { meteredStream, type StreamEnd } from './metered-stream.ts';
@@ -67,7 +68,7 @@ export function meteredFetch(
         areCatalogNames: isOpenAi,
         holds,
       });
-      decision = await deps.decide(plan.decision, signal);
+      decision = await decideWithTools(deps, plan, options, signal);
     } catch (error) {
       return errorResponse(format, error);
     }
@@ -108,6 +109,32 @@ export function meteredFetch(
       () => mayDrain() || connection.abort(),
     );
   };
+}
+
+/** A tool whose unit has no price cannot be held: the call is refused, or the units without a price are left out. */
+async function decideWithTools(
+  deps: MeterDependencies,
+  { decision }: CallPlan,
+  { unpricedTools }: MeterOptions,
+  signal: AbortSignal | undefined,
+): Promise<Decision | undefined> {
+  try {
+    return await deps.decide(decision, signal);
+  } catch (error) {
+    const unpriced = unitsWithoutPrice(error);
+    if (unpriced.length === 0) {
+      throw error;
+    }
+    if (unpricedTools === 'refuse') {
+      throw new ToolWithoutPriceError(decision.model, unpriced);
+    }
+    const { units = {}, ...others } = decision;
+    const priced = Object.entries(units).filter(([unit]) => !unpriced.includes(unit));
+    return deps.decide(
+      priced.length === 0 ? others : { ...others, units: Object.fromEntries(priced) },
+      signal,
+    );
+  }
 }
 
 /** Providers that charge for containers, whether or not anything is run in them. */
@@ -329,6 +356,10 @@ function shownResponse(format: CallFormat, shown: ShownError, traceId = ''): Res
 function shownOf(error: unknown): ShownError | undefined {
   if (error instanceof PurserApiError) {
     return shownError(error);
+  }
+  if (error instanceof ToolWithoutPriceError) {
+    const { model, units, message } = error;
+    return { status: 400, code: 'tool_without_price', message, details: { model, units } };
   }
   return error instanceof UnmeteredCallError
     ? { status: 400, code: 'invalid_request', message: `Purser: ${error.message}`, details: {} }
