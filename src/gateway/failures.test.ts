@@ -116,7 +116,10 @@ test('a 4xx of the provider is passed on unchanged and costs nothing; its key is
 
 test('the previous key of a connection is used while the provider rejects the new one', async () => {
   gateway.connections = [
-    connectionTo(gateway.provider.url, 'openai', { apiKey: () => 'new', previousApiKey: () => 'old' }),
+    connectionTo(gateway.provider.url, 'openai', {
+      credential: () => ({ type: 'key', key: 'new' }),
+      previousCredential: () => ({ type: 'key', key: 'old' }),
+    }),
   ];
   gateway.provider.fault = ({ headers }) =>
     headers.authorization === 'Bearer old' ? undefined : { status: 401 };

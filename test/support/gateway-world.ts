@@ -71,8 +71,9 @@ export function connectionTo(
     deploymentModels: {},
     // Longer than a busy machine needs. Tests of timeouts replace them.
     timeouts: { connectMs: 300_000, firstByteMs: 300_000, idleMs: 300_000, totalMs: 300_000 },
-    apiKey: () => providerKey,
-    previousApiKey: () => undefined,
+    region: undefined,
+    credential: () => ({ type: 'key', key: providerKey }),
+    previousCredential: () => undefined,
     ...more,
   };
 }

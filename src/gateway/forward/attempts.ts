@@ -11,6 +11,7 @@ import {
   type Connections,
   kindOf,
 } from '../../capabilities/integration/connections/index.ts';
+import { type Credential, secretsOf } from '../../platform/cloud-credentials/credential.ts';
 import { Cancellation } from './cancellation.ts';
 import { type KeyRedaction, keyRedaction } from './key-redaction.ts';
 import { type ProviderClient, type ProviderResponse, ProviderUnreachable } from './provider-client.ts';
@@ -142,7 +143,7 @@ async function attemptOnce(
   attempts: number,
 ): Promise<AttemptsResult> {
   call.observer?.begin(connection);
-  const send = (apiKey: string) => {
+  const send = (credential: Credential) => {
     const request = {
       connection,
       method: call.method,
@@ -150,20 +151,22 @@ async function attemptOnce(
       headers: requestHeaders(call.headers, connection),
       body: call.bodyFor(connection),
       cut: call.cut,
+      atMs: Date.now(),
     };
-    kindOf(connection).authenticate(request, apiKey);
+    kindOf(connection).authenticate(request, credential);
     return client.send(request);
   };
   try {
-    let key = connection.apiKey();
-    let response = await send(key);
-    const previous = isKeyRejected(response.status) ? connection.previousApiKey() : undefined;
+    const found = connection.credential();
+    let credential = found instanceof Promise ? await found : found;
+    let response = await send(credential);
+    const previous = isKeyRejected(response.status) ? await connection.previousCredential() : undefined;
     if (previous !== undefined) {
       await readDiscarded(response);
-      key = previous;
-      response = await send(key);
+      credential = previous;
+      response = await send(credential);
     }
-    const redaction = keyRedaction(key);
+    const redaction = keyRedaction(secretsOf(credential));
     const { status, body, isEncoded } = response;
     if (isRetryable(status) || isKeyRejected(status)) {
       connections.failed(connection.id, { reason: 'status', status });

@@ -28,10 +28,22 @@ const nothingToRedact: KeyRedaction = {
   filter: (inner) => inner,
 };
 
-export function keyRedaction(key: string): KeyRedaction {
-  if (key.length < keyLengthMin) {
-    return nothingToRedact;
-  }
+/** Removes each of the secrets of a credential. */
+export function keyRedaction(secrets: readonly string[]): KeyRedaction {
+  const redactions = secrets.filter((secret) => secret.length >= keyLengthMin).map(redactionOf);
+  return redactions.length === 0 ? nothingToRedact : redactions.reduce(combined);
+}
+
+function combined(first: KeyRedaction, second: KeyRedaction): KeyRedaction {
+  return {
+    bytes: (given) => second.bytes(first.bytes(given)),
+    text: (given) => second.text(first.text(given)),
+    headers: (given) => second.headers(first.headers(given)),
+    filter: (inner) => second.filter(first.filter(inner)),
+  };
+}
+
+function redactionOf(key: string): KeyRedaction {
   const keyBytes = Buffer.from(key);
   const text = (given: string) => given.replaceAll(key, replacement);
 

@@ -26,8 +26,9 @@ function connection(
     deploymentModels: {},
     timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
     ...parseModels(models ?? null),
-    apiKey: () => '',
-    previousApiKey: () => undefined,
+    region: undefined,
+    credential: () => ({ type: 'key', key: '' }),
+    previousCredential: () => undefined,
   };
 }
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { callFormats } from '../../../kernel/providers/formats.ts';
+import type { Credential } from '../../../platform/cloud-credentials/credential.ts';
 import { generateKey } from '../../../platform/http/routes/key-format.ts';
 import { createBreakers } from './breakers.ts';
 import { type Connection, ConnectionKeyUnavailable, type Connections } from './connection.ts';
@@ -26,6 +27,7 @@ const open = (variables: Record<string, string | undefined> = {}): Connections =
     breakers,
     nowMs: () => world.clock.now().getTime(),
   });
+const key = (text: string): Credential => ({ type: 'key', key: text });
 const call = async (method: string, path: string, body?: object) => {
   const answer = await world.request(method, `/v1/orgs/${org.id}${path}`, {
     key: org.ownerKey,
@@ -42,7 +44,7 @@ const named = async (connections: Connections, name: string): Promise<Connection
 test('returns cached connections without a promise, and changed ones after a change', async () => {
   const connections = open();
   const { id } = await call('POST', '/connections', { name: 'cached', kind: 'openai', api_key: 'sk-1' });
-  expect((await named(connections, 'cached')).apiKey()).toBe('sk-1');
+  expect((await named(connections, 'cached')).credential()).toEqual(key('sk-1'));
   // On PostgreSQL a new cache is bypassed until its notifications are known to arrive.
   await eventually(async () => {
     await named(connections, 'cached');
@@ -78,35 +80,37 @@ test('a connection of a kind that a newer version has stored is left out, and no
 test('offers the old key during the overlap of a rotation only', async () => {
   const connections = open();
   const { id } = await call('POST', '/connections', { name: 'rotated', kind: 'openai', api_key: 'sk-old' });
-  expect((await named(connections, 'rotated')).previousApiKey()).toBeUndefined();
+  expect((await named(connections, 'rotated')).previousCredential()).toBeUndefined();
   await call('POST', `/connections/${id}/rotate`, { api_key: 'sk-new', overlap_seconds: 60 });
-  await eventually(async () => expect((await named(connections, 'rotated')).apiKey()).toBe('sk-new'));
+  await eventually(async () =>
+    expect((await named(connections, 'rotated')).credential()).toEqual(key('sk-new')),
+  );
   const connection = await named(connections, 'rotated');
-  expect([connection.apiKey(), connection.previousApiKey()]).toEqual(['sk-new', 'sk-old']);
+  expect([connection.credential(), connection.previousCredential()]).toEqual([key('sk-new'), key('sk-old')]);
   world.clock.advanceSeconds(60);
-  expect([connection.apiKey(), connection.previousApiKey()]).toEqual(['sk-new', undefined]);
+  expect([connection.credential(), connection.previousCredential()]).toEqual([key('sk-new'), undefined]);
 });
 
 test('takes a key from a variable that is listed and set', async () => {
   await call('POST', '/connections', { name: 'env', kind: 'openai', api_key_env: 'OPENAI_API_KEY' });
-  expect((await named(open({ OPENAI_API_KEY: 'sk-env' }), 'env')).apiKey()).toBe('sk-env');
+  expect((await named(open({ OPENAI_API_KEY: 'sk-env' }), 'env')).credential()).toEqual(key('sk-env'));
   for (const variables of [{ OPENAI_API_KEY: undefined }, {}]) {
     const connection = await named(open(variables), 'env');
-    expect(() => connection.apiKey()).toThrow(ConnectionKeyUnavailable);
+    expect(() => connection.credential()).toThrow(ConnectionKeyUnavailable);
   }
 });
 
 test('does not send a key of Purser that a variable has', async () => {
   await call('POST', '/connections', { name: 'own-key', kind: 'openai', api_key_env: 'OPENAI_API_KEY' });
   const connection = await named(open({ OPENAI_API_KEY: generateKey('live') }), 'own-key');
-  expect(() => connection.apiKey()).toThrow(/the variable OPENAI_API_KEY .* is a key of Purser/);
+  expect(() => connection.credential()).toThrow(/the variable OPENAI_API_KEY .* is a key of Purser/);
 });
 
 test('a key that cannot be decrypted fails its own connection only', async () => {
   const { id } = await call('POST', '/connections', { name: 'damaged', kind: 'anthropic', api_key: 'sk-x' });
   await world.db.query('UPDATE connections SET api_key = $2 WHERE id = $1', [id, Buffer.alloc(40)]);
   const damaged = await named(open(), 'damaged');
-  expect(() => damaged.apiKey()).toThrow(/cannot be decrypted/);
+  expect(() => damaged.credential()).toThrow(/cannot be decrypted/);
 });
 
 test('a connection contains no key when it is logged', async () => {

@@ -1,5 +1,6 @@
 /** The connections of orgs as the gateway uses them: cached, with decrypted keys, in the order in which to try them. */
 import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
+import type { Credential } from '../../../platform/cloud-credentials/credential.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { isWellFormedKey } from '../../../platform/http/routes/key-format.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
@@ -48,13 +49,14 @@ export function createConnections(deps: ConnectionCacheDependencies): Connection
 
 function loaded(deps: ConnectionCacheDependencies, row: ConnectionRow): LoadedConnection {
   const { timeouts } = row;
-  const { apiKey, previousApiKey } = keysOf(deps, row);
+  const calledAt = calledAtOf({ kind: row.kind, baseUrl: row.base_url });
   return {
     id: row.id,
     name: row.name,
     kind: row.kind,
     baseUrl: row.base_url,
-    calledAt: calledAtOf({ kind: row.kind, baseUrl: row.base_url }),
+    calledAt,
+    region: calledAt.region ?? undefined,
     priority: Number(row.priority),
     weight: Number(row.weight),
     headers: row.headers,
@@ -66,16 +68,15 @@ function loaded(deps: ConnectionCacheDependencies, row: ConnectionRow): LoadedCo
       totalMs: timeouts.total_ms,
     },
     ...parseModels(row.models),
-    apiKey,
-    previousApiKey,
+    ...credentialsOf(deps, row),
   };
 }
 
 /** Decrypts the keys once. They are only reachable through functions, so that a logged connection does not contain them. */
-function keysOf(
+function credentialsOf(
   { secrets, keyVariables, defaultUrls, nowMs }: ConnectionCacheDependencies,
   row: ConnectionRow,
-): Pick<LoadedConnection, 'apiKey' | 'previousApiKey'> {
+): Pick<LoadedConnection, 'credential' | 'previousCredential'> {
   const context = keyContext(row.org_id, row.id);
   const decrypted = (sealed: Uint8Array | null) => {
     try {
@@ -88,27 +89,33 @@ function keysOf(
   const target = { kind: row.kind, baseUrl: row.base_url };
   const isAllowed = variable !== undefined && maySendVariable(variable, target, defaultUrls);
   const key = row.api_key_env === null ? decrypted(row.api_key) : isAllowed ? variable.value : undefined;
-  const previous = decrypted(row.previous_api_key);
+  const current = keyCredential(key);
+  const previousKey = decrypted(row.previous_api_key);
+  const previous = keyCredential(previousKey);
   const previousUntilMs = row.previous_until?.getTime() ?? 0;
-  const [isOwn, isPreviousOwn] = [isPurserKey(key), isPurserKey(previous)];
+  const [isOwn, isPreviousOwn] = [isPurserKey(key), isPurserKey(previousKey)];
   return {
-    apiKey() {
+    credential() {
       if (isOwn) {
         throw new ConnectionKeyUnavailable(
           `${row.api_key_env === null ? 'the key' : `the variable ${row.api_key_env}`} of the connection ${row.id} is a key of Purser, not of the provider`,
         );
       }
-      if (key === undefined) {
+      if (current === undefined) {
         throw new ConnectionKeyUnavailable(
           row.api_key_env === null
             ? `the key of the connection ${row.id} cannot be decrypted`
             : `the variable ${row.api_key_env} of the connection ${row.id} is not set, or not allowed for its URL`,
         );
       }
-      return key;
+      return current;
     },
-    previousApiKey: () => (nowMs() < previousUntilMs && !isPreviousOwn ? previous : undefined),
+    previousCredential: () => (nowMs() < previousUntilMs && !isPreviousOwn ? previous : undefined),
   };
+}
+
+function keyCredential(key: string | undefined): Credential | undefined {
+  return key === undefined ? undefined : { type: 'key', key };
 }
 
 /** Such a key is never sent: the provider could call this service with it. */

@@ -2,6 +2,7 @@
 
 import type { CalledAt } from '../../../kernel/model-hosts.ts';
 import type { CallFormat } from '../../../kernel/providers/call-format.ts';
+import type { Credential } from '../../../platform/cloud-credentials/credential.ts';
 import type { ConnectionKind } from './kinds/index.ts';
 
 export interface ConnectionTimeouts {
@@ -24,6 +25,8 @@ export interface Connection {
   readonly baseUrl: string;
   /** Where its models are called; without a provider if nothing is known of the host of its URL. */
   readonly calledAt: CalledAt;
+  /** Region to sign requests for; undefined if none is known. */
+  readonly region: string | undefined;
   readonly priority: number;
   readonly weight: number;
   /** Headers to add to each request, with lower-case names. They never contain credentials. */
@@ -31,10 +34,13 @@ export interface Connection {
   /** Models by the name of their deployment, as its owner states them. */
   readonly deploymentModels: Readonly<Record<string, string>>;
   readonly timeouts: ConnectionTimeouts;
-  /** Returns the provider's key, which must never be logged. Throws `ConnectionKeyUnavailable` if it cannot be read. */
-  apiKey(): string;
-  /** Returns the key before the last rotation while it may be used after a 401 or 403 with `apiKey()`; otherwise undefined. */
-  previousApiKey(): string | undefined;
+  /**
+   * Returns what to authenticate with, which must never be logged. Returns no promise if it is cached. Throws or rejects with
+   * `ConnectionKeyUnavailable` if there is none.
+   */
+  credential(): Credential | Promise<Credential>;
+  /** Returns the credential before the last rotation while it may be used after a 401 or 403 with `credential()`; otherwise undefined. */
+  previousCredential(): Credential | Promise<Credential> | undefined;
 }
 
 /** An environment variable that the operator allows as the source of a key. */

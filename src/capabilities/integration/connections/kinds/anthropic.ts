@@ -1,5 +1,6 @@
 import { callFormats } from '../../../../kernel/providers/formats.ts';
 import { isLostByProxy } from './charged-failures.ts';
+import { keyHeader } from './key-header.ts';
 import { messageBody } from './openai-kind.ts';
 import type { ProviderKind } from './provider-kind.ts';
 
@@ -13,9 +14,7 @@ export const anthropic: ProviderKind = {
   provider: 'anthropic',
   urlParameters: [],
   paths: new Map([[messages, path]]),
-  authenticate({ headers }, apiKey) {
-    headers['x-api-key'] = apiKey;
-  },
+  authenticate: keyHeader('x-api-key'),
   keyHeaders: ['x-api-key'],
   accountHeaders: [],
   isAnyProvider: false,

@@ -3,6 +3,7 @@
 import { fieldsOf } from '../../../../kernel/providers/fields.ts';
 import { callFormats } from '../../../../kernel/providers/formats.ts';
 import { isLostByProxy, isRejection } from './charged-failures.ts';
+import { keyHeader } from './key-header.ts';
 import { messageBody, openAiPaths } from './openai-kind.ts';
 import type { ProviderKind } from './provider-kind.ts';
 
@@ -17,9 +18,7 @@ export const azureOpenAi: ProviderKind = {
   // Deployments need it with every request.
   urlParameters: ['api-version'],
   paths: openAiPaths,
-  authenticate({ headers }, apiKey) {
-    headers['api-key'] = apiKey;
-  },
+  authenticate: keyHeader('api-key'),
   keyHeaders: ['api-key'],
   accountHeaders: [],
   isAnyProvider: false,

@@ -1,6 +1,7 @@
 /** The Gemini API of Google, with a key. */
 import { callFormats } from '../../../../kernel/providers/formats.ts';
 import { isLostByProxy } from './charged-failures.ts';
+import { keyHeader } from './key-header.ts';
 import type { ProviderKind } from './provider-kind.ts';
 
 const { gemini: format, gemini_embeddings: embeddings } = callFormats;
@@ -13,9 +14,7 @@ export const gemini: ProviderKind = {
   provider: 'google',
   urlParameters: [],
   paths: new Map([format, embeddings].map((one) => [one, path])),
-  authenticate({ headers }, apiKey) {
-    headers['x-goog-api-key'] = apiKey;
-  },
+  authenticate: keyHeader('x-goog-api-key'),
   keyHeaders: ['x-goog-api-key'],
   accountHeaders: ['x-goog-user-project'],
   isAnyProvider: false,

@@ -14,7 +14,3 @@ export const messageBody: ProviderKind['test']['bodyOf'] = (model, content, maxO
   max_tokens: maxOutputTokens,
   messages: [{ role: 'user', content }],
 });
-
-export const bearerToken: ProviderKind['authenticate'] = ({ headers }, apiKey) => {
-  headers.authorization = `Bearer ${apiKey}`;
-};

@@ -1,6 +1,7 @@
 import { callFormats } from '../../../../kernel/providers/formats.ts';
 import { isLostByProxy } from './charged-failures.ts';
-import { bearerToken, messageBody, openAiPaths } from './openai-kind.ts';
+import { bearerToken } from './key-header.ts';
+import { messageBody, openAiPaths } from './openai-kind.ts';
 import type { ProviderKind } from './provider-kind.ts';
 
 export const openai: ProviderKind = {

@@ -3,6 +3,7 @@
  * all members, in this order: objects of one hidden class are read faster.
  */
 import type { CallFormat } from '../../../../kernel/providers/call-format.ts';
+import type { Credential } from '../../../../platform/cloud-credentials/credential.ts';
 
 export interface ProviderKind {
   /** As people read it. */
@@ -17,8 +18,10 @@ export interface ProviderKind {
   readonly urlParameters: readonly string[];
   /** The formats that it speaks, with the path of each below the base URL. `{version}` in it is that of the client. */
   readonly paths: ReadonlyMap<CallFormat, string>;
-  /** Adds the credentials, once the request is complete otherwise. */
-  authenticate(request: UnsignedRequest, apiKey: string): void;
+  /**
+   * Adds the credential, once the request is complete otherwise. It has one of the types that keys and the sources of the kind return.
+   */
+  authenticate(request: UnsignedRequest, credential: Credential): void;
   /** Headers with a key of its clients. They are never forwarded, and no connection may set them. */
   readonly keyHeaders: readonly string[];
   /** Headers that select an account of its clients, which the key of a connection does not belong to. They are never forwarded. */
@@ -47,12 +50,18 @@ export interface ProviderUrls {
 
 /** A request without its credentials. A signature covers all of it. */
 export interface UnsignedRequest {
-  readonly connection: { readonly baseUrl: string };
+  readonly connection: {
+    readonly baseUrl: string;
+    /** Undefined if the connection names none, and its URL does not tell. */
+    readonly region: string | undefined;
+  };
   readonly method: string;
   /** Path below the base URL. */
   readonly path: string;
   readonly headers: Record<string, string | string[]>;
   readonly body: Buffer | undefined;
+  /** The time of a signature. */
+  readonly atMs: number;
 }
 
 export interface FailedResponse {
