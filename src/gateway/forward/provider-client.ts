@@ -95,7 +95,7 @@ export function createProviderClient(options: LookupOptions): ProviderClient {
       host: url.host,
       origin: url.origin,
       path: `${url.pathname}${url.search}`,
-      isAllowed: mayConnect(url, options.allowPrivateNetworks),
+      isAllowed: mayConnect(url, options),
     };
     if (known === undefined) {
       known = new Map();

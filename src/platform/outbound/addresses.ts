@@ -53,6 +53,34 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
+/** Metadata services of clouds, which give credentials to everything on their machine. Each network has the link-local addresses. */
+const metadata = new BlockList();
+metadata.addSubnet('169.254.0.0', 16, 'ipv4');
+metadata.addSubnet('fe80::', 10, 'ipv6');
+metadata.addSubnet('fd00:ec2::', 32, 'ipv6');
+metadata.addAddress('fd20:ce::254', 'ipv6');
+for (const address of ['168.63.129.16', '100.100.100.200', '192.0.0.192']) {
+  metadata.addAddress(address, 'ipv4');
+}
+
+export interface AddressRules {
+  readonly allowPrivateNetworks: boolean;
+  /** True only for requests for the credentials of this process. Metadata services have private addresses. */
+  readonly allowMetadata?: boolean | undefined;
+}
+
+export function isAllowedAddress(
+  address: string,
+  { allowPrivateNetworks, allowMetadata = false }: AddressRules,
+): boolean {
+  return allowPrivateNetworks ? allowMetadata || !isMetadataAddress(address) : isPublicAddress(address);
+}
+
+function isMetadataAddress(address: string): boolean {
+  const [bare = ''] = address.split('%');
+  return metadata.check(bare, isIP(bare) === 6 ? 'ipv6' : 'ipv4');
+}
+
 /** Returns the IP address in a URL; undefined if its host is a name. */
 export function literalAddress({ hostname }: URL): string | undefined {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
@@ -63,7 +91,7 @@ export function literalAddress({ hostname }: URL): string | undefined {
  * Returns false if the IP address in a URL must not be connected to. The host is checked here because an address is never resolved;
  * a name is checked when it is resolved.
  */
-export function mayConnect(url: URL, allowPrivateNetworks: boolean): boolean {
+export function mayConnect(url: URL, rules: AddressRules): boolean {
   const literal = literalAddress(url);
-  return allowPrivateNetworks || literal === undefined || isPublicAddress(literal);
+  return literal === undefined || isAllowedAddress(literal, rules);
 }

@@ -1,7 +1,7 @@
 /** A DNS lookup that rejects names with addresses that must not be connected to. */
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
-import { isPublicAddress } from './addresses.ts';
+import { type AddressRules, isAllowedAddress } from './addresses.ts';
 
 export interface ResolvedAddress {
   readonly address: string;
@@ -10,8 +10,7 @@ export interface ResolvedAddress {
 
 export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
-export interface LookupOptions {
-  readonly allowPrivateNetworks: boolean;
+export interface LookupOptions extends AddressRules {
   readonly resolve?: Resolve | undefined;
 }
 
@@ -19,18 +18,18 @@ export class AddressNotAllowed extends Error {}
 export class NameNotResolved extends Error {}
 
 /** Resolves a name once, checks every address, and returns exactly these addresses for the connection, against DNS rebinding. */
-export function checkedLookup({ allowPrivateNetworks, resolve: given }: LookupOptions): LookupFunction {
-  const resolve = given ?? (allowPrivateNetworks ? resolveBySystem : resolveByDns);
-  return (hostname, options, callback) => {
+export function checkedLookup(options: LookupOptions): LookupFunction {
+  const resolve = options.resolve ?? (options.allowPrivateNetworks ? resolveBySystem : resolveByDns);
+  return (hostname, wanted, callback) => {
     resolve(hostname).then(
       (addresses) => {
         const [first] = addresses;
         if (first === undefined) {
           callback(new NameNotResolved(`no address for ${hostname}`), '', 0);
-        } else if (!allowPrivateNetworks && !addresses.every(({ address }) => isPublicAddress(address))) {
+        } else if (!addresses.every(({ address }) => isAllowedAddress(address, options))) {
           // A single forbidden address rejects the name, because it is not there by accident.
           callback(new AddressNotAllowed(`${hostname} resolves to an address that is not allowed`), '', 0);
-        } else if (options.all === true) {
+        } else if (wanted.all === true) {
           callback(null, [...addresses]);
         } else {
           callback(null, first.address, first.family);

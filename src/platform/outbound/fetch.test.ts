@@ -50,3 +50,9 @@ test('does not connect to private networks, by address or by name', async () => 
     await expect(outside(target, {}), target).rejects.toThrow(/allowed/);
   }
 });
+
+test('a name of a metadata service is not connected to, also where private networks are allowed', async () => {
+  const resolve = async () => [{ address: '169.254.169.254', family: 4 }];
+  const within = createOutboundFetch({ allowPrivateNetworks: true, resolve });
+  await expect(within('http://metadata.example/', {})).rejects.toThrow(/not allowed/);
+});

@@ -33,7 +33,7 @@ export interface OutboundOptions extends LookupOptions {
 export type OutboundFetch = (url: string, options: FetchOptions) => Promise<Response>;
 
 export function createOutboundFetch(options: OutboundOptions): OutboundFetch {
-  const { allowPrivateNetworks, timeoutMs = totalTimeoutMs, bytesMax = answerBytesMax } = options;
+  const { timeoutMs = totalTimeoutMs, bytesMax = answerBytesMax } = options;
   const lookup = checkedLookup(options);
 
   /** Sends a request. Its handlers only collect data and settle the promise, because an error thrown in a handler would end the process. */
@@ -68,7 +68,7 @@ export function createOutboundFetch(options: OutboundOptions): OutboundFetch {
 
   return async (address, fetchOptions) => {
     const url = new URL(address);
-    if (!mayConnect(url, allowPrivateNetworks)) {
+    if (!mayConnect(url, options)) {
       throw new AddressNotAllowed(`${url.host} is not allowed`);
     }
     return responseOf(url, await exchange(url, fetchOptions));

@@ -182,7 +182,7 @@ function urlFault(text: string, allowPrivateNetworks: boolean): Omit<FieldError,
   if (url.username !== '' || url.password !== '' || url.hash !== '') {
     return { code: 'invalid_value', message: 'The URL must not contain credentials or a fragment.' };
   }
-  return mayConnect(url, allowPrivateNetworks)
+  return mayConnect(url, { allowPrivateNetworks })
     ? undefined
     : { code: 'invalid_value', message: 'Private and local addresses are not allowed.' };
 }

@@ -36,7 +36,7 @@ export function checkBaseUrl(
         : `The URL must not contain credentials, a fragment or a query other than \`${urlParameters.join('`, `')}\`.`,
     );
   }
-  if (!mayConnect(url, allowPrivateNetworks)) {
+  if (!mayConnect(url, { allowPrivateNetworks })) {
     throw invalidField('base_url', 'invalid_value', 'Private and local addresses are not allowed.');
   }
   return normalized(url);
@@ -53,7 +53,12 @@ export function maySendVariable(
   defaultUrls: DefaultUrls,
 ): boolean {
   const { baseUrl: allowed = defaultUrls[kind] } = variable;
-  return allowed !== undefined && normalized(new URL(allowed)) === baseUrl;
+  return allowed !== undefined && isSameUrl(allowed, baseUrl);
+}
+
+/** Compares a URL of a setting with that of a connection. */
+export function isSameUrl(allowed: string, baseUrl: string): boolean {
+  return normalized(new URL(allowed)) === baseUrl;
 }
 
 function normalized({ origin, pathname, search }: URL): string {

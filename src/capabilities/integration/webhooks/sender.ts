@@ -78,7 +78,7 @@ export function createSender(options: SenderOptions): Sender {
       latencyMs: Math.round(performance.now() - startedMs),
     });
     const nothing = { status: null, response: null, retryAfter: undefined };
-    if (!mayConnect(new URL(message.url), allowPrivateNetworks)) {
+    if (!mayConnect(new URL(message.url), { allowPrivateNetworks })) {
       return done({ ...nothing, error: 'address_not_allowed' });
     }
     while (!isClosed) {
