@@ -52,8 +52,11 @@ export function signAws(request: AwsRequest, credential: AwsCredential, scope: A
   headers.authorization = `${algorithm} Credential=${credential.accessKeyId}/${scopeText}, SignedHeaders=${names}, Signature=${signature}`;
 }
 
+/** Names who may use a signed request in the federation of Google (`google/federation.ts`). */
+export const targetResourceHeader = 'x-goog-cloud-target-resource';
+
 function isSigned(name: string): boolean {
-  return name === 'content-type' || name.startsWith('x-amz-');
+  return name === 'content-type' || name === targetResourceHeader || name.startsWith('x-amz-');
 }
 
 function canonicalValue(value: string | string[]): string {

@@ -1,0 +1,131 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { Credential } from './credential.ts';
+import { CredentialUnavailable, type IssuedCredential } from './credential-source.ts';
+import { createTokenCache, type TokenCache } from './token-cache.ts';
+
+const minute = 60_000;
+const lifetime = 60 * minute;
+let nowMs: number;
+let cache: TokenCache;
+let asked: number;
+
+beforeEach(() => {
+  nowMs = 1_000_000;
+  asked = 0;
+  cache = createTokenCache({ nowMs: () => nowMs });
+});
+
+const token = (text: string): Credential => ({ type: 'bearer', token: text });
+
+/** Issues `token-1`, `token-2` and so on, each for an hour. */
+async function issue(): Promise<IssuedCredential> {
+  asked += 1;
+  return { credential: token(`token-${asked}`), expiresAtMs: nowMs + lifetime };
+}
+
+async function refuse(): Promise<IssuedCredential> {
+  asked += 1;
+  throw new CredentialUnavailable('AWS STS answered 403 AccessDenied');
+}
+
+/** Lets a renewal that no call waits for come to its end. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+test('returns a cached credential without a promise', async () => {
+  expect(await cache.find('a', issue)).toEqual(token('token-1'));
+  expect(cache.find('a', issue)).toEqual(token('token-1'));
+  expect(asked).toBe(1);
+});
+
+test('two callers at once share one request', async () => {
+  const [one, other] = [cache.find('a', issue), cache.find('a', issue)];
+  expect(await Promise.all([one, other])).toEqual([token('token-1'), token('token-1')]);
+  expect(asked).toBe(1);
+});
+
+test('two callers of different credentials do not share one', async () => {
+  expect(await Promise.all([cache.find('a', issue), cache.find('b', issue)])).toEqual([
+    token('token-1'),
+    token('token-2'),
+  ]);
+});
+
+test('renews a credential before it expires, and no call waits for it', async () => {
+  await cache.find('a', issue);
+  nowMs += lifetime - 5 * minute - 1;
+  expect(cache.find('a', issue)).toEqual(token('token-1'));
+  expect(asked).toBe(1);
+  nowMs += 1;
+  expect(cache.find('a', issue)).toEqual(token('token-1'));
+  expect(cache.find('a', issue)).toEqual(token('token-1'));
+  await settled();
+  expect(cache.find('a', issue)).toEqual(token('token-2'));
+  expect(asked).toBe(2);
+});
+
+test('a renewal that fails leaves the old credential in use until it expires, and is recorded and repeated', async () => {
+  await cache.find('a', issue);
+  const renewedAtMs = nowMs;
+  nowMs += lifetime - minute;
+  expect(cache.find('a', refuse)).toEqual(token('token-1'));
+  await settled();
+  const failure = { atMs: nowMs, reason: 'AWS STS answered 403 AccessDenied' };
+  expect(cache.state('a')).toEqual({
+    isFailing: true,
+    renewedAtMs,
+    expiresAtMs: renewedAtMs + lifetime,
+    lastFailure: failure,
+  });
+  expect([cache.counts(), cache.totals()]).toEqual([
+    { failing: 1, cached: 1 },
+    { succeeded: 1, failed: 1 },
+  ]);
+  expect(cache.find('a', refuse)).toEqual(token('token-1'));
+  await settled();
+  expect(asked, 'pauses between two renewals').toBe(2);
+  nowMs += 15_000;
+  expect(cache.find('a', issue)).toEqual(token('token-1'));
+  await settled();
+  expect(cache.find('a', issue)).toEqual(token('token-3'));
+  expect(cache.state('a'), 'the failure stays visible').toMatchObject({
+    isFailing: false,
+    lastFailure: failure,
+  });
+});
+
+test('an expired credential is not used, also if no new one can be had', async () => {
+  await cache.find('a', issue);
+  nowMs += lifetime;
+  await expect(cache.find('a', refuse)).rejects.toThrow('AccessDenied');
+});
+
+test('calls that follow a failure within a second fail at once, without another request', async () => {
+  await expect(cache.find('a', refuse)).rejects.toThrow(CredentialUnavailable);
+  expect(() => cache.find('a', refuse)).toThrow(CredentialUnavailable);
+  expect(asked).toBe(1);
+  nowMs += 1_000;
+  expect(await cache.find('a', issue)).toEqual(token('token-2'));
+});
+
+test('a service that keeps returning a credential which expires soon is not asked with each call', async () => {
+  const soon = async () => ({ ...(await issue()), expiresAtMs: nowMs + 2 * 15_000 });
+  await cache.find('a', soon);
+  nowMs += 15_000 - 1;
+  cache.find('a', soon);
+  await settled();
+  expect(asked).toBe(1);
+  nowMs += 1;
+  cache.find('a', soon);
+  await settled();
+  expect(asked).toBe(2);
+});
+
+test('an unexpected error is recorded without its text', async () => {
+  const secret = 'canary-9d1f';
+  await expect(
+    cache.find('a', async () => {
+      throw new Error(secret);
+    }),
+  ).rejects.toThrow(CredentialUnavailable);
+  expect(JSON.stringify(cache.state('a'))).not.toContain(secret);
+});
