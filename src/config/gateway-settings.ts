@@ -1,5 +1,11 @@
 /** Declarations of the settings of the gateway. */
-import { type ProviderKeyVariable, parseKeyVariables } from './parsers.ts';
+import {
+  type CloudSurroundings,
+  cloudVariablesOf,
+  parseCloudIdentities,
+  parseTokenFiles,
+} from './cloud-settings.ts';
+import { listOf, type ProviderKeyVariable, parseKeyVariables, parseUrl } from './parsers.ts';
 import { flag, integer, type Setting, url } from './setting.ts';
 
 export const gatewaySettings = {
@@ -69,4 +75,25 @@ export const gatewaySettings = {
     fallback: '',
     parse: parseKeyVariables,
   } as Setting<ReadonlyMap<string, ProviderKeyVariable>>,
+  gatewayCloud: {
+    name: 'SVC_GATEWAY_CLOUD_IDENTITIES',
+    meaning:
+      'Organizations whose connections may use the identity of this service in a cloud, and what it may assume: ids separated by commas, or `*` for all. An identity after `=` allows that one only, with `*` for any characters, such as `org_1=arn:aws:iam::123456789012:role/purser-*`; `=service` is the identity of the service itself. Without `=`, every identity that trusts the service is allowed. Default: none.',
+    fallback: '',
+    parse: (value, env) => ({ identities: parseCloudIdentities(value), variables: cloudVariablesOf(env) }),
+  } as Setting<CloudSurroundings>,
+  gatewayCloudIdentityUrls: {
+    name: 'SVC_GATEWAY_CLOUD_IDENTITY_URLS',
+    meaning:
+      'Base URLs that an identity of this service may be used at besides the hosts of its cloud, such as a proxy: separated by commas. Default: none.',
+    fallback: '',
+    parse: (value) => listOf(value).map((one) => parseUrl(one, ['http:', 'https:']).replace(/\/+$/, '')),
+  } as Setting<readonly string[]>,
+  gatewayIdentityTokenFiles: {
+    name: 'SVC_GATEWAY_IDENTITY_TOKEN_FILES',
+    meaning:
+      'Files with an OIDC token of this service, which its platform renews, by who accepts the token: `google=/var/run/secrets/google/token,openai=/var/run/secrets/openai/token`. Names: `google`, `azure` (default: `AZURE_FEDERATED_TOKEN_FILE`), `openai`, `anthropic` (default: `ANTHROPIC_IDENTITY_TOKEN_FILE`).',
+    fallback: '',
+    parse: parseTokenFiles,
+  } as Setting<ReadonlyMap<string, string>>,
 };

@@ -160,12 +160,8 @@ export function parseKeyVariables(
   value: string,
   env: NodeJS.ProcessEnv,
 ): ReadonlyMap<string, ProviderKeyVariable> {
-  const entries = value
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '');
   return new Map(
-    entries.map((entry) => {
+    listOf(value).map((entry) => {
       const [, name = '', baseUrl] = /^([A-Za-z_][A-Za-z0-9_]*)(?:=(.+))?$/.exec(entry) ?? [];
       const isUrl = baseUrl === undefined || (URL.canParse(baseUrl) && /^https?:/.test(baseUrl));
       if (name === '' || name.startsWith('SVC_') || !isUrl) {
@@ -176,4 +172,12 @@ export function parseKeyVariables(
       return [name, { value: env[name] || undefined, baseUrl: baseUrl?.replace(/\/+$/, '') }];
     }),
   );
+}
+
+/** Returns the values of a list that is separated by commas. */
+export function listOf(value: string): readonly string[] {
+  return value
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
 }

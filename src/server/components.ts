@@ -23,6 +23,8 @@ import { createDeliveryCounts, registerWebhookMetrics } from '../capabilities/in
 import { registerPriceMetrics } from '../capabilities/spend/price-updates/index.ts';
 import { DeprecationRegistry } from '../contract/deprecations.ts';
 import { createDriftGauge, registerLedgerMetrics } from '../ledger/metrics.ts';
+import { createSurroundings } from '../platform/cloud-credentials/surroundings.ts';
+import { createTokenCache } from '../platform/cloud-credentials/token-cache.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { createKeyReleases } from '../platform/http/pipeline/key-releases.ts';
 import type { WriterDependencies } from '../platform/http/pipeline/write.ts';
@@ -49,6 +51,7 @@ export function createComponents(deps: AppDependencies) {
   const mailer = createMailer({ server: config.smtpServer, from: config.smtpFrom });
   const breakers = createBreakers(nowMs);
   const providerUrls = defaultUrlsOf(config);
+  const tokens = createTokenCache({ nowMs });
   const regions = createRegions({ db, clock, log, settings: config });
   const metrics = createMetrics({
     db,
@@ -99,10 +102,19 @@ export function createComponents(deps: AppDependencies) {
     keyReleases: createKeyReleases({ db, log, takeoverSeconds: config.idempotencyTakeoverSeconds }),
     breakers,
     providerUrls,
+    tokens,
     connections: createConnections({
       db,
       secrets,
       breakers,
+      tokens,
+      surroundings: createSurroundings({
+        variables: config.gatewayCloud.variables,
+        tokenFiles: config.gatewayIdentityTokenFiles,
+        nowMs,
+      }),
+      cloudIdentities: config.gatewayCloud.identities,
+      cloudIdentityUrls: config.gatewayCloudIdentityUrls,
       keyVariables: config.gatewayApiKeys,
       defaultUrls: providerUrls,
       nowMs,

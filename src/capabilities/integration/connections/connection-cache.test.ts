@@ -4,6 +4,8 @@ import { useOrg, useWorld } from '../../../../test/harness.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { callFormats } from '../../../kernel/providers/formats.ts';
 import type { Credential } from '../../../platform/cloud-credentials/credential.ts';
+import { createSurroundings } from '../../../platform/cloud-credentials/surroundings.ts';
+import { createTokenCache } from '../../../platform/cloud-credentials/token-cache.ts';
 import { generateKey } from '../../../platform/http/routes/key-format.ts';
 import { createBreakers } from './breakers.ts';
 import { type Connection, ConnectionKeyUnavailable, type Connections } from './connection.ts';
@@ -23,6 +25,14 @@ const open = (variables: Record<string, string | undefined> = {}): Connections =
     keyVariables: new Map(
       Object.entries(variables).map(([name, value]) => [name, { value, baseUrl: undefined }]),
     ),
+    tokens: createTokenCache({ nowMs: () => world.clock.now().getTime() }),
+    surroundings: createSurroundings({
+      variables: {},
+      tokenFiles: new Map(),
+      nowMs: () => world.clock.now().getTime(),
+    }),
+    cloudIdentities: [],
+    cloudIdentityUrls: [],
     defaultUrls: { openai: 'https://api.openai.com/v1' },
     breakers,
     nowMs: () => world.clock.now().getTime(),

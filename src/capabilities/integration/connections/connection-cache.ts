@@ -3,20 +3,18 @@ import { NotifiedCache } from '../../../platform/cache/notified-cache.ts';
 import type { Credential } from '../../../platform/cloud-credentials/credential.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { isWellFormedKey } from '../../../platform/http/routes/key-format.ts';
-import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { maySendVariable } from './base-url.ts';
 import type { Breakers } from './breakers.ts';
 import { type LoadedConnection, orderCandidates, parseModels } from './candidates.ts';
 import { ConnectionKeyUnavailable, type Connections, type KeyVariable } from './connection.ts';
+import { type CredentialDependencies, credentialOf } from './credentials.ts';
 import { keyContext } from './encrypted-columns.ts';
-import { calledAtOf, type DefaultUrls, isOfKnownKind } from './kinds/index.ts';
+import { calledAtOf, isOfKnownKind } from './kinds/index.ts';
 import { type ConnectionRow, connectionsChanged, connectionsOf } from './queries.ts';
 
-export interface ConnectionCacheDependencies {
+export interface ConnectionCacheDependencies extends CredentialDependencies {
   readonly db: Database;
-  readonly secrets: Secrets;
   readonly keyVariables: ReadonlyMap<string, KeyVariable>;
-  readonly defaultUrls: DefaultUrls;
   readonly breakers: Breakers;
   nowMs(): number;
   /** Returns a number from 0 to below 1. Default: `Math.random`. */
@@ -49,14 +47,15 @@ export function createConnections(deps: ConnectionCacheDependencies): Connection
 
 function loaded(deps: ConnectionCacheDependencies, row: ConnectionRow): LoadedConnection {
   const { timeouts } = row;
-  const calledAt = calledAtOf({ kind: row.kind, baseUrl: row.base_url });
+  const calledAt = calledAtOf({ kind: row.kind, baseUrl: row.base_url, region: row.region });
+  const region = row.region ?? calledAt.region ?? undefined;
   return {
     id: row.id,
     name: row.name,
     kind: row.kind,
     baseUrl: row.base_url,
     calledAt,
-    region: calledAt.region ?? undefined,
+    region,
     priority: Number(row.priority),
     weight: Number(row.weight),
     headers: row.headers,
@@ -68,50 +67,80 @@ function loaded(deps: ConnectionCacheDependencies, row: ConnectionRow): LoadedCo
       totalMs: timeouts.total_ms,
     },
     ...parseModels(row.models),
-    ...credentialsOf(deps, row),
+    credential: currentCredential(deps, row, region),
+    previousCredential: previousCredential(deps, row, region),
   };
 }
 
-/** Decrypts the keys once. They are only reachable through functions, so that a logged connection does not contain them. */
-function credentialsOf(
-  { secrets, keyVariables, defaultUrls, nowMs }: ConnectionCacheDependencies,
+type CredentialFunctions = Pick<LoadedConnection, 'credential' | 'previousCredential'>;
+
+/** Decrypts the key once. It is only reachable through a function, so that a logged connection does not contain it. */
+function currentCredential(
+  deps: ConnectionCacheDependencies,
   row: ConnectionRow,
-): Pick<LoadedConnection, 'credential' | 'previousCredential'> {
-  const context = keyContext(row.org_id, row.id);
-  const decrypted = (sealed: Uint8Array | null) => {
-    try {
-      return sealed === null ? undefined : secrets.decrypt(sealed, context);
-    } catch {
-      return undefined;
+  region: string | undefined,
+): CredentialFunctions['credential'] {
+  const { id, api_key, api_key_env, encrypted_credentials } = row;
+  if (api_key === null && api_key_env === null && encrypted_credentials !== null) {
+    return credentialOf(deps, row, region, encrypted_credentials);
+  }
+  const key = api_key_env === null ? decryptedKey(deps, row, api_key) : keyOfVariable(deps, row, api_key_env);
+  const credential = keyCredential(key);
+  const isOwn = isPurserKey(key);
+  return () => {
+    if (isOwn) {
+      throw new ConnectionKeyUnavailable(
+        `${api_key_env === null ? 'the key' : `the variable ${api_key_env}`} of the connection ${id} is a key of Purser, not of the provider`,
+      );
     }
+    if (credential === undefined) {
+      throw new ConnectionKeyUnavailable(
+        api_key_env === null
+          ? `the key of the connection ${id} cannot be decrypted`
+          : `the variable ${api_key_env} of the connection ${id} is not set, or not allowed for its URL`,
+      );
+    }
+    return credential;
   };
-  const variable = row.api_key_env === null ? undefined : keyVariables.get(row.api_key_env);
-  const target = { kind: row.kind, baseUrl: row.base_url };
-  const isAllowed = variable !== undefined && maySendVariable(variable, target, defaultUrls);
-  const key = row.api_key_env === null ? decrypted(row.api_key) : isAllowed ? variable.value : undefined;
-  const current = keyCredential(key);
-  const previousKey = decrypted(row.previous_api_key);
-  const previous = keyCredential(previousKey);
-  const previousUntilMs = row.previous_until?.getTime() ?? 0;
-  const [isOwn, isPreviousOwn] = [isPurserKey(key), isPurserKey(previousKey)];
-  return {
-    credential() {
-      if (isOwn) {
-        throw new ConnectionKeyUnavailable(
-          `${row.api_key_env === null ? 'the key' : `the variable ${row.api_key_env}`} of the connection ${row.id} is a key of Purser, not of the provider`,
-        );
-      }
-      if (current === undefined) {
-        throw new ConnectionKeyUnavailable(
-          row.api_key_env === null
-            ? `the key of the connection ${row.id} cannot be decrypted`
-            : `the variable ${row.api_key_env} of the connection ${row.id} is not set, or not allowed for its URL`,
-        );
-      }
-      return current;
-    },
-    previousCredential: () => (nowMs() < previousUntilMs && !isPreviousOwn ? previous : undefined),
-  };
+}
+
+/** A previous credential that cannot be used is none: the response to the current one is passed on then. */
+function previousCredential(
+  deps: ConnectionCacheDependencies,
+  row: ConnectionRow,
+  region: string | undefined,
+): CredentialFunctions['previousCredential'] {
+  const untilMs = row.previous_until?.getTime() ?? 0;
+  if (row.previous_credentials !== null) {
+    const find = credentialOf(deps, row, region, row.previous_credentials);
+    return () => (deps.nowMs() < untilMs ? (async () => find())().catch(() => undefined) : undefined);
+  }
+  const key = decryptedKey(deps, row, row.previous_api_key);
+  const credential = isPurserKey(key) ? undefined : keyCredential(key);
+  return () => (deps.nowMs() < untilMs ? credential : undefined);
+}
+
+function decryptedKey(
+  { secrets }: ConnectionCacheDependencies,
+  { org_id, id }: ConnectionRow,
+  encrypted: Uint8Array | null,
+): string | undefined {
+  try {
+    return encrypted === null ? undefined : secrets.decrypt(encrypted, keyContext(org_id, id));
+  } catch {
+    return undefined;
+  }
+}
+
+function keyOfVariable(
+  { keyVariables, defaultUrls }: ConnectionCacheDependencies,
+  { kind, base_url: baseUrl }: ConnectionRow,
+  name: string,
+): string | undefined {
+  const variable = keyVariables.get(name);
+  return variable !== undefined && maySendVariable(variable, { kind, baseUrl }, defaultUrls)
+    ? variable.value
+    : undefined;
 }
 
 function keyCredential(key: string | undefined): Credential | undefined {

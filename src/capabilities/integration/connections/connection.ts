@@ -39,8 +39,11 @@ export interface Connection {
    * `ConnectionKeyUnavailable` if there is none.
    */
   credential(): Credential | Promise<Credential>;
-  /** Returns the credential before the last rotation while it may be used after a 401 or 403 with `credential()`; otherwise undefined. */
-  previousCredential(): Credential | Promise<Credential> | undefined;
+  /**
+   * Returns the credential before the last rotation while it may be used after a 401 or 403 with `credential()`; otherwise undefined.
+   * Never rejects.
+   */
+  previousCredential(): Credential | Promise<Credential | undefined> | undefined;
 }
 
 /** An environment variable that the operator allows as the source of a key. */

@@ -1,3 +1,4 @@
+import type { TokenCache } from '../../../platform/cloud-credentials/token-cache.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { viewPage } from '../../../platform/http/routes/list.ts';
 import { changed, removed, settingChanged } from '../../../platform/http/routes/outcomes.ts';
@@ -5,6 +6,7 @@ import { bodyLimits, type Route, read, write } from '../../../platform/http/rout
 import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
 import type { Breakers } from './breakers.ts';
+import { viewCredential } from './credentials.ts';
 import { GatewayView, PutGateway } from './gateway-schema.ts';
 import { putGatewaySettings, readGatewaySettings } from './gateway-settings.ts';
 import { type ConnectionRow, listConnections } from './queries.ts';
@@ -30,6 +32,7 @@ export interface ConnectionRouteDependencies extends ConnectionRules {
   readonly db: Database;
   readonly ids: Ids;
   readonly breakers: Breakers;
+  readonly tokens: TokenCache;
 }
 
 const reader = { kind: 'org', scope: 'connections:read', role: 'viewer' } as const;
@@ -39,10 +42,17 @@ export function connectionRoutes(deps: ConnectionRouteDependencies): Route[] {
   return [...storedConnectionRoutes(deps), ...gatewaySettingsRoutes(deps)];
 }
 
-function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRouteDependencies): Route[] {
+function storedConnectionRoutes({
+  db,
+  ids,
+  breakers,
+  tokens,
+  ...rules
+}: ConnectionRouteDependencies): Route[] {
   const view = (row: ConnectionRow, now: Date): ConnectionView => ({
     ...viewStored(row, now),
     breaker: breakers.view(row.id),
+    credential_state: viewCredential(tokens, row),
   });
   const outcome = (change: { before?: ConnectionRow; after: ConnectionRow }, now: Date) => ({
     ...changed('connection', change, (row) => viewStored(row, now)),
@@ -55,8 +65,8 @@ function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRoute
       path: '/v1/orgs/{id}/connections',
       summary: 'Create a connection to a provider',
       description:
-        "The gateway sends calls to it from then on, with the provider's key. Send the key as `api_key`, or name an environment " +
-        'variable of the service as `api_key_env`.',
+        "The gateway sends calls to it from then on, with the provider's key. Send the key as `api_key`, name an environment " +
+        'variable of the service as `api_key_env`, or an identity in a cloud as `credentials`.',
       access: admin,
       body: CreateConnection,
       bodyLimitBytes: bodyLimits.lists,
@@ -72,7 +82,7 @@ function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRoute
       id: 'connections.list',
       path: '/v1/orgs/{id}/connections',
       summary: 'List connections',
-      description: 'The state of the breaker is that of the process that answers.',
+      description: 'The states of the breaker and of the credentials are those of the process that answers.',
       access: reader,
       query: ConnectionFilters,
       response: page(ConnectionView),
@@ -83,7 +93,7 @@ function storedConnectionRoutes({ db, ids, breakers, ...rules }: ConnectionRoute
       id: 'connections.read',
       path: '/v1/orgs/{id}/connections/{connection_id}',
       summary: 'Get a connection',
-      description: 'The state of the breaker is that of the process that answers.',
+      description: 'The states of the breaker and of the credentials are those of the process that answers.',
       access: reader,
       response: ConnectionView,
       handler: async ({ params, now }) => view(await requireConnection(db, connectionName(params)), now),

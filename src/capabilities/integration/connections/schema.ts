@@ -4,6 +4,7 @@ import { breakerPhases } from '../../../kernel/circuit-breaker.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, partial, timestamp } from '../../../platform/http/routes/schemas.ts';
 import { failureReasons } from './connection.ts';
+import { Credentials, PublicCredentials } from './credentials-schema.ts';
 import { headersMax } from './extra-headers.ts';
 import { kindNames } from './kinds/index.ts';
 
@@ -46,6 +47,14 @@ const apiKeyEnv = Type.String({
   description:
     'Instead of `api_key`: name of an environment variable of the service. The operator must have listed it in ' +
     '`SVC_GATEWAY_API_KEY_ENVS`; its key is only sent to the URL that the operator allows.',
+});
+const region = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[a-z0-9-]+$',
+  [formatMessage]: 'Must be the name of a region, such as eu-west-1.',
+  description: 'Region of a cloud whose requests are signed, if the URL does not name it.',
+  examples: ['eu-west-1'],
 });
 const models = Type.Unsafe<string[] | null>({
   type: ['array', 'null'],
@@ -124,7 +133,7 @@ export const BreakerView = closed({
         at: timestamp,
         reason: choice(
           failureReasons,
-          '`status`: the provider answered with `status`. `key_unavailable`: the key cannot be decrypted, its variable is not set, or it is a key of Purser.',
+          '`status`: the provider answered with `status`. `key_unavailable`: the key cannot be decrypted, its variable is not set, it is a key of Purser, or no credential could be obtained.',
         ),
         status: nullable(Type.Integer()),
       }),
@@ -145,6 +154,10 @@ const viewed = {
   ),
   api_key_env: nullable(Type.String()),
   api_key_set_at: timestamp,
+  credentials: Type.Union([PublicCredentials, Type.Null()], {
+    description: 'The credentials without their secrets. Null: the connection has a key.',
+  }),
+  region: nullable(region),
   previous_key_until: nullable(
     Type.String({
       format: 'date-time',
@@ -166,7 +179,24 @@ const viewed = {
 export const StoredConnectionView = closed(viewed);
 export type StoredConnectionView = Static<typeof StoredConnectionView>;
 
-export const ConnectionView = closed({ ...viewed, breaker: BreakerView });
+/** The state of credentials in the process that answers. */
+export const CredentialView = closed({
+  is_failing: Type.Boolean({ description: 'Whether the last acquisition or renewal has failed.' }),
+  renewed_at: nullable(timestamp),
+  expires_at: nullable(timestamp),
+  last_failure: Type.Union([closed({ at: timestamp, reason: Type.String() }), Type.Null()], {
+    description: 'Kept when the renewal works again.',
+  }),
+});
+export type CredentialView = Static<typeof CredentialView>;
+
+export const ConnectionView = closed({
+  ...viewed,
+  breaker: BreakerView,
+  credential_state: Type.Union([CredentialView, Type.Null()], {
+    description: 'Since the process started. Null: the connection has a key.',
+  }),
+});
 export type ConnectionView = Static<typeof ConnectionView>;
 
 export const CreateConnection = closed({
@@ -175,6 +205,8 @@ export const CreateConnection = closed({
   base_url: Type.Optional(baseUrl),
   api_key: Type.Optional(apiKey),
   api_key_env: Type.Optional(apiKeyEnv),
+  credentials: Type.Optional(Credentials),
+  region: Type.Optional(nullable(region)),
   models: Type.Optional(models),
   priority: Type.Optional(priority),
   weight: Type.Optional(weight),
@@ -190,6 +222,8 @@ export const PatchConnection = partial({
   base_url: baseUrl,
   api_key: apiKey,
   api_key_env: apiKeyEnv,
+  credentials: Credentials,
+  region: nullable(region),
   models,
   priority,
   weight,
@@ -205,14 +239,15 @@ export const overlapSecondsDefault = 86_400;
 export const RotateConnectionKey = closed({
   api_key: Type.Optional(apiKey),
   api_key_env: Type.Optional(apiKeyEnv),
+  credentials: Type.Optional(Credentials),
   overlap_seconds: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: overlapSecondsMax,
       default: overlapSecondsDefault,
       description:
-        'How long the old key may still be used if the provider refuses the new one with 401 or 403. A key of an environment ' +
-        'variable has no overlap.',
+        'How long the old key or credentials may still be used if the provider refuses the new one with 401 or 403. A key of an ' +
+        'environment variable has no overlap.',
     }),
   ),
 });

@@ -6,7 +6,10 @@ import type { Ids } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { lockOrg } from '../../access/orgs/index.ts';
 import { type BaseUrlRules, checkBaseUrl, maySendVariable } from './base-url.ts';
+import type { CloudIdentityRules } from './cloud-identities.ts';
 import type { KeyVariable } from './connection.ts';
+import { checkCredentials, encryptedCredentials, publicCredentials } from './credentials.ts';
+import type { Credentials } from './credentials-schema.ts';
 import { keyContext } from './encrypted-columns.ts';
 import { checkHeaders } from './extra-headers.ts';
 import { type ConnectionKind, kindOf } from './kinds/index.ts';
@@ -31,7 +34,7 @@ import {
   type StoredConnectionView,
 } from './schema.ts';
 
-export interface ConnectionRules extends BaseUrlRules {
+export interface ConnectionRules extends BaseUrlRules, CloudIdentityRules {
   readonly secrets: Secrets;
   /** Environment variables that connections may take their key from. */
   readonly keyVariables: ReadonlyMap<string, KeyVariable>;
@@ -60,6 +63,8 @@ export function viewStored(row: ConnectionRow, now: Date): StoredConnectionView 
     api_key_last_four: row.api_key_last_four,
     api_key_env: row.api_key_env,
     api_key_set_at: row.api_key_set_at.toISOString(),
+    credentials: row.credentials,
+    region: row.region,
     previous_key_until:
       row.previous_until !== null && now < row.previous_until ? row.previous_until.toISOString() : null,
     models: row.models === null ? null : [...row.models],
@@ -85,7 +90,7 @@ export async function createConnection(
   const base_url = checkBaseUrl(body.base_url, body.kind, rules);
   const key = keyColumns(rules, { orgId, id }, { kind: body.kind, base_url }, body, now);
   if (key === undefined) {
-    throw invalidField('api_key', 'required', 'Send `api_key` or `api_key_env`.');
+    throw keyRequired(body.kind);
   }
   const row: ConnectionRow = {
     org_id: orgId,
@@ -94,8 +99,8 @@ export async function createConnection(
     kind: body.kind,
     base_url,
     ...key,
-    previous_api_key: null,
-    previous_until: null,
+    region: body.region ?? null,
+    ...noPreviousKey,
     models: body.models ?? null,
     priority: BigInt(body.priority ?? defaultPriority),
     weight: BigInt(body.weight ?? defaultWeight),
@@ -144,6 +149,7 @@ export async function patchConnection(
       name: body.name ?? before.name,
       base_url,
       ...(key !== undefined && { ...key, ...noPreviousKey }),
+      region: body.region === undefined ? before.region : body.region,
       models: body.models === undefined ? before.models : body.models,
       priority: body.priority === undefined ? before.priority : BigInt(body.priority),
       weight: body.weight === undefined ? before.weight : BigInt(body.weight),
@@ -170,13 +176,17 @@ export function rotateConnectionKey(
   return changeConnection(tx, name, now, (before) => {
     const key = keyColumns(rules, name, before, body, now);
     if (key === undefined) {
-      throw invalidField('api_key', 'required', 'Send `api_key` or `api_key_env`.');
+      throw keyRequired(before.kind);
     }
     const overlapMs = (body.overlap_seconds ?? overlapSecondsDefault) * 1_000;
     const overlap =
-      before.api_key === null || overlapMs === 0
+      (before.api_key ?? before.encrypted_credentials) === null || overlapMs === 0
         ? noPreviousKey
-        : { previous_api_key: before.api_key, previous_until: new Date(now.getTime() + overlapMs) };
+        : {
+            previous_api_key: before.api_key,
+            previous_credentials: before.encrypted_credentials,
+            previous_until: new Date(now.getTime() + overlapMs),
+          };
     return { ...before, ...key, ...overlap };
   });
 }
@@ -198,7 +208,13 @@ export async function requireConnection(
   return found(await findConnection(db, orgId, id));
 }
 
-const noPreviousKey = { previous_api_key: null, previous_until: null } as const;
+const noPreviousKey = { previous_api_key: null, previous_credentials: null, previous_until: null } as const;
+
+function keyRequired(kind: ConnectionKind) {
+  const hasSources = Object.keys(kindOf({ kind }).credentialSources).length > 0;
+  const sources = hasSources ? '`api_key`, `api_key_env` or `credentials`' : '`api_key` or `api_key_env`';
+  return invalidField('api_key', 'required', `Send ${sources}.`);
+}
 
 async function changeConnection(
   tx: Transaction,
@@ -240,18 +256,48 @@ export function isStoredKey(
   return api_key !== null && secrets.decrypt(api_key, keyContext(org_id, id)) === given;
 }
 
-type KeyColumns = Pick<ConnectionRow, 'api_key' | 'api_key_last_four' | 'api_key_env' | 'api_key_set_at'>;
+type KeyColumns = Pick<
+  ConnectionRow,
+  'api_key' | 'api_key_last_four' | 'api_key_env' | 'api_key_set_at' | 'credentials' | 'encrypted_credentials'
+>;
+
+const noKey = {
+  api_key: null,
+  api_key_last_four: null,
+  api_key_env: null,
+  credentials: null,
+  encrypted_credentials: null,
+} as const;
+
+interface GivenKey {
+  readonly api_key?: string;
+  readonly api_key_env?: string;
+  readonly credentials?: Credentials;
+}
 
 /** Returns the columns of the new key; undefined if the request has none. */
 function keyColumns(
-  { secrets, keyVariables, defaultUrls }: ConnectionRules,
+  rules: ConnectionRules,
   { orgId, id }: ConnectionName,
   target: { readonly kind: ConnectionKind; readonly base_url: string },
-  { api_key, api_key_env }: { readonly api_key?: string; readonly api_key_env?: string },
+  { api_key, api_key_env, credentials }: GivenKey,
   now: Date,
 ): KeyColumns | undefined {
+  const { secrets, keyVariables, defaultUrls } = rules;
   if (api_key !== undefined && api_key_env !== undefined) {
     throw invalidField('api_key_env', 'invalid_value', 'Send either `api_key` or `api_key_env`.');
+  }
+  if (credentials !== undefined && (api_key ?? api_key_env) !== undefined) {
+    throw invalidField('credentials', 'invalid_value', 'Send either a key or `credentials`.');
+  }
+  if (credentials !== undefined) {
+    checkCredentials(rules, { orgId, kind: target.kind, baseUrl: target.base_url }, credentials);
+    return {
+      ...noKey,
+      api_key_set_at: now,
+      credentials: publicCredentials(credentials),
+      encrypted_credentials: encryptedCredentials(secrets, { orgId, id }, credentials),
+    };
   }
   if (api_key !== undefined && isWellFormedKey(api_key)) {
     throw invalidField('api_key', 'invalid_value', 'This is a key of Purser. Use the key of the provider.');
@@ -279,14 +325,14 @@ function keyColumns(
         'This variable has a key of Purser. It must have the key of the provider.',
       );
     }
-    return { api_key: null, api_key_last_four: null, api_key_env, api_key_set_at: now };
+    return { ...noKey, api_key_env, api_key_set_at: now };
   }
   return api_key === undefined
     ? undefined
     : {
+        ...noKey,
         api_key: secrets.encrypt(api_key, keyContext(orgId, id)),
         api_key_last_four: api_key.length < shownKeyLengthMin ? null : api_key.slice(-4),
-        api_key_env: null,
         api_key_set_at: now,
       };
 }

@@ -1,4 +1,5 @@
 import { callFormats } from '../../../../kernel/providers/formats.ts';
+import { anthropicSources } from '../../../../platform/cloud-credentials/exchanges/anthropic.ts';
 import { isLostByProxy } from './charged-failures.ts';
 import { keyHeader } from './key-header.ts';
 import { messageBody } from './openai-kind.ts';
@@ -7,6 +8,10 @@ import type { ProviderKind } from './provider-kind.ts';
 const { messages } = callFormats;
 const path = `/v1${messages.path}`;
 
+const sendKey = keyHeader('x-api-key');
+/** Requests with a token of the federation need it. */
+const tokenBeta = 'oauth-2025-04-20';
+
 export const anthropic: ProviderKind = {
   label: 'Anthropic',
   commandName: 'anthropic',
@@ -14,7 +19,14 @@ export const anthropic: ProviderKind = {
   provider: 'anthropic',
   urlParameters: [],
   paths: new Map([[messages, path]]),
-  authenticate: keyHeader('x-api-key'),
+  credentialSources: anthropicSources,
+  authenticate(request, credential) {
+    sendKey(request, credential);
+    if (credential.type === 'bearer') {
+      const { 'anthropic-beta': betas = [] } = request.headers;
+      request.headers['anthropic-beta'] = [betas, tokenBeta].flat().join(',');
+    }
+  },
   keyHeaders: ['x-api-key'],
   accountHeaders: [],
   isAnyProvider: false,

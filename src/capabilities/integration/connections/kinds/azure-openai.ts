@@ -2,6 +2,7 @@
 
 import { fieldsOf } from '../../../../kernel/providers/fields.ts';
 import { callFormats } from '../../../../kernel/providers/formats.ts';
+import { azureSources } from '../../../../platform/cloud-credentials/azure/index.ts';
 import { isLostByProxy, isRejection } from './charged-failures.ts';
 import { keyHeader } from './key-header.ts';
 import { messageBody, openAiPaths } from './openai-kind.ts';
@@ -18,6 +19,7 @@ export const azureOpenAi: ProviderKind = {
   // Deployments need it with every request.
   urlParameters: ['api-version'],
   paths: openAiPaths,
+  credentialSources: azureSources,
   authenticate: keyHeader('api-key'),
   keyHeaders: ['api-key'],
   accountHeaders: [],

@@ -14,6 +14,7 @@ export const gemini: ProviderKind = {
   provider: 'google',
   urlParameters: [],
   paths: new Map([format, embeddings].map((one) => [one, path])),
+  credentialSources: {},
   authenticate: keyHeader('x-goog-api-key'),
   keyHeaders: ['x-goog-api-key'],
   accountHeaders: ['x-goog-user-project'],

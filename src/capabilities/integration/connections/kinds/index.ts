@@ -27,15 +27,17 @@ export function isOfKnownKind({ kind }: { readonly kind: string }): boolean {
   return Object.hasOwn(connectionKinds, kind);
 }
 
-/** Where the models of a connection are called: its provider is null if nothing is known of its host. */
+/** Where the models of a connection are called: its provider is null if nothing is known of its host. A known host names the region. */
 export function calledAtOf({
   kind,
   baseUrl,
+  region = null,
 }: {
   readonly kind: ConnectionKind;
   readonly baseUrl: string;
+  readonly region?: string | null;
 }): CalledAt {
-  return knownHostOf(baseUrl) ?? { provider: kindOf({ kind }).provider, region: null };
+  return knownHostOf(baseUrl) ?? { provider: kindOf({ kind }).provider, region };
 }
 
 const allKinds: readonly ProviderKind[] = Object.values(connectionKinds);

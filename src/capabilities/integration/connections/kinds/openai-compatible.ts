@@ -11,6 +11,7 @@ export const openAiCompatible: ProviderKind = {
   provider: null,
   urlParameters: [],
   paths: openAiPaths,
+  credentialSources: {},
   authenticate: bearerToken,
   keyHeaders: ['authorization'],
   accountHeaders: [],

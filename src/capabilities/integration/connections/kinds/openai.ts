@@ -1,4 +1,5 @@
 import { callFormats } from '../../../../kernel/providers/formats.ts';
+import { openAiSources } from '../../../../platform/cloud-credentials/exchanges/openai.ts';
 import { isLostByProxy } from './charged-failures.ts';
 import { bearerToken } from './key-header.ts';
 import { messageBody, openAiPaths } from './openai-kind.ts';
@@ -11,6 +12,7 @@ export const openai: ProviderKind = {
   provider: 'openai',
   urlParameters: [],
   paths: openAiPaths,
+  credentialSources: openAiSources,
   authenticate: bearerToken,
   keyHeaders: ['authorization'],
   accountHeaders: ['openai-organization', 'openai-project'],

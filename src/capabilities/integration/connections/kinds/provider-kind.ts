@@ -4,6 +4,7 @@
  */
 import type { CallFormat } from '../../../../kernel/providers/call-format.ts';
 import type { Credential } from '../../../../platform/cloud-credentials/credential.ts';
+import type { CredentialSource } from '../../../../platform/cloud-credentials/credential-source.ts';
 
 export interface ProviderKind {
   /** As people read it. */
@@ -18,6 +19,8 @@ export interface ProviderKind {
   readonly urlParameters: readonly string[];
   /** The formats that it speaks, with the path of each below the base URL. `{version}` in it is that of the client. */
   readonly paths: ReadonlyMap<CallFormat, string>;
+  /** Where connections may take credentials from instead of a key, in the order of advice. */
+  readonly credentialSources: Readonly<Record<string, CredentialSource>>;
   /**
    * Adds the credential, once the request is complete otherwise. It has one of the types that keys and the sources of the kind return.
    */
