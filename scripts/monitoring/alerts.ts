@@ -125,6 +125,15 @@ const alerts: readonly Alert[] = [
     runbook: 'operations/running#gateway',
   },
   {
+    name: 'PurserCredentialRenewalFails',
+    metrics: ['svc_gateway_credentials_failing'],
+    expr: 'max by (instance) (svc_gateway_credentials_failing) > 0',
+    for: '5m',
+    severity: 'warning',
+    summary: '{{ $value | humanize }} credentials of connections to providers cannot be renewed.',
+    runbook: 'operations/running#gateway',
+  },
+  {
     name: 'PurserTelemetryRejected',
     metrics: ['svc_telemetry_calls_total'],
     expr: 'sum(increase(svc_telemetry_calls_total{result="rejected"}[15m])) > 0',

@@ -137,6 +137,19 @@ export const dashboards: readonly Dashboard[] = [
           form: 'rate',
           unit: 'reqps',
         },
+        {
+          title: 'Credentials that cannot be renewed',
+          metric: 'svc_gateway_credentials_failing',
+          form: 'sum',
+          unit: 'short',
+        },
+        {
+          title: 'Renewals of credentials',
+          metric: 'svc_gateway_credential_renewals_total',
+          form: 'rate',
+          by: 'result',
+          unit: 'reqps',
+        },
       ],
       Telemetry: [
         {

@@ -1,8 +1,10 @@
 /** `purser connect`: connects the gateway of the running service to a provider. */
+import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import { kindNames, kindOf } from '../capabilities/integration/connections/index.ts';
 import { shellVariable } from '../config/setting.ts';
+import { secretFields } from '../platform/cloud-credentials/credential-source.ts';
 import { isWellFormedKey } from '../platform/http/routes/key-format.ts';
 import { commandName } from './command-name.ts';
 import { openOrg, withOrgKey } from './org-access.ts';
@@ -32,6 +34,17 @@ export function connectCommand(): Command {
       '--service-env <name>',
       'variable of the service with the key, listed in SVC_GATEWAY_API_KEY_ENVS; the key is not stored',
     )
+    .option(
+      '--credentials <source>',
+      'identity in a cloud instead of a key, such as web_identity, instance, assume_role, metadata, federation, managed_identity, static',
+    )
+    .option(
+      '--credential <field=value>',
+      'field of the credentials, such as role_arn=arn:aws:iam::123456789012:role/name; may be repeated. The value of a secret is ' +
+        'env:NAME or file:PATH',
+      addField,
+    )
+    .option('--region <region>', 'region of a cloud whose requests are signed, if the URL does not name it')
     .option('--base-url <url>', `URL of the API; required for ${list.format(withoutUrl)}`)
     .option('--name <name>', 'name of the connection (default: the provider)')
     .option('--models <list>', 'models separated by commas, such as gpt-*,o4-mini (default: all)', (names) =>
@@ -57,7 +70,20 @@ function addDeployment(text: string, before: DeploymentModels = {}): DeploymentM
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
+type Fields = Readonly<Record<string, string>>;
+
+function addField(text: string, before: Fields = {}): Fields {
+  const at = text.indexOf('=');
+  if (at < 1 || at === text.length - 1) {
+    throw new InvalidArgumentError('It must be a field and its value, such as role_arn=arn:aws:iam::…');
+  }
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
 interface ConnectOptions {
+  readonly credentials?: string;
+  readonly credential?: Fields;
+  readonly region?: string;
   readonly keyEnv?: string;
   readonly serviceEnv?: string;
   readonly baseUrl?: string;
@@ -76,6 +102,7 @@ async function connect(provider: string, options: ConnectOptions): Promise<void>
   const path = `/v1/orgs/${access.orgId}/connections`;
   const fields = {
     ...key,
+    ...(options.region !== undefined && { region: options.region }),
     ...(baseUrl !== undefined && { base_url: baseUrl }),
     ...(models !== undefined && { models }),
   };
@@ -107,7 +134,11 @@ async function connect(provider: string, options: ConnectOptions): Promise<void>
       ] as const;
     },
   );
-  const source = connection.api_key_env ?? `a key that ends in ${connection.api_key_last_four ?? '…'}`;
+  const source =
+    connection.api_key_env ??
+    (connection.credentials === null
+      ? `a key that ends in ${connection.api_key_last_four ?? '…'}`
+      : `the credentials \`${connection.credentials.source}\``);
   print(
     `${verb} the connection "${connection.name}" (${connection.id}): ${connection.base_url}, with ${source}`,
   );
@@ -133,13 +164,73 @@ interface ConnectionShown {
   readonly base_url: string;
   readonly api_key_last_four: string | null;
   readonly api_key_env: string | null;
+  readonly credentials: { readonly source: string } | null;
+}
+
+interface KeySource {
+  readonly api_key?: string;
+  readonly api_key_env?: string;
+  readonly credentials?: object;
+}
+
+const secretNames: ReadonlySet<string> = new Set(secretFields);
+
+/** Secrets do not belong on a command line, which other users of the machine can see. */
+async function credentialsOf(source: string, fields: Fields = {}): Promise<object> {
+  const { session_tags, ...others } = fields;
+  const values: Record<string, unknown> = { source };
+  for (const [field, value] of Object.entries(others)) {
+    values[field] = secretNames.has(field) ? await secretOf(field, value) : value;
+  }
+  if (session_tags !== undefined) {
+    values.session_tags = tagsOf(session_tags);
+  }
+  return values;
+}
+
+async function secretOf(field: string, reference: string): Promise<string> {
+  const [, form, place = ''] = /^(env|file):(.+)$/.exec(reference) ?? [];
+  if (form === undefined) {
+    throw new Error(`${field} is a secret: write ${field}=env:NAME or ${field}=file:PATH`);
+  }
+  const value = form === 'file' ? (await readFile(place, 'utf8')).trim() : shellVariable(place);
+  if (value === undefined || value === '') {
+    throw new Error(`${place} has no value for ${field}`);
+  }
+  return value;
+}
+
+/** `team:search,stage:test`; `none`: not even the tags of Purser. */
+function tagsOf(text: string): Fields | null {
+  return text === 'none'
+    ? null
+    : Object.fromEntries(
+        text.split(',').map((tag) => {
+          const at = tag.indexOf(':');
+          if (at < 1) {
+            throw new Error('session_tags must be `none`, or tags such as team:search, separated by commas');
+          }
+          return [tag.slice(0, at), tag.slice(at + 1)];
+        }),
+      );
 }
 
 async function keySource({
   keyEnv,
   serviceEnv,
   deployment,
-}: ConnectOptions): Promise<{ api_key?: string; api_key_env?: string }> {
+  credentials,
+  credential,
+}: ConnectOptions): Promise<KeySource> {
+  if (credentials !== undefined) {
+    if ((keyEnv ?? serviceEnv) !== undefined) {
+      throw new Error('use either a key or --credentials');
+    }
+    return { credentials: await credentialsOf(credentials, credential) };
+  }
+  if (credential !== undefined) {
+    throw new Error('--credential needs --credentials');
+  }
   if (keyEnv !== undefined && serviceEnv !== undefined) {
     throw new Error('use either --key-env or --service-env');
   }

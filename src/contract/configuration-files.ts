@@ -3,9 +3,14 @@
 /** Fields with amounts. A file may write them as numbers. The API only accepts text, so that no digit is lost. */
 export const amountFields = /(_usd|_usd_per_million|_percent)$|^multiplier$/;
 
-/** Fields with a secret, by section. A file refers to the secret instead of containing it. */
+/** Fields with a secret, by section, with dots inside of objects. A file refers to the secret instead of containing it. */
 export const secretFields: readonly { readonly section: string; readonly field: string }[] = [
   { section: 'connections', field: 'api_key' },
+  { section: 'connections', field: 'credentials.secret_access_key' },
+  { section: 'connections', field: 'credentials.session_token' },
+  { section: 'connections', field: 'credentials.service_account_key' },
+  { section: 'connections', field: 'credentials.client_secret' },
+  { section: 'connections', field: 'credentials.client_certificate' },
   { section: 'sso', field: 'client_secret' },
 ];
 

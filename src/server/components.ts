@@ -64,7 +64,7 @@ export function createComponents(deps: AppDependencies) {
       registerPriceMetrics(registry, db);
       signals.register(registry);
       attempts.register(registry);
-      registerConnectionMetrics(registry, breakers);
+      registerConnectionMetrics(registry, breakers, tokens);
       registerRetentionMetrics(registry, db);
       registerLogMetrics(registry);
     },

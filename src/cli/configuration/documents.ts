@@ -208,7 +208,7 @@ async function resolveSecrets(
     const value = document.get(section);
     const items = isSeq(value) ? value.items : [value];
     for (const item of items) {
-      const reference = isMap(item) ? item.get(field, true) : undefined;
+      const reference = isMap(item) ? item.getIn(field.split('.'), true) : undefined;
       if (!isMap(item) || reference === undefined || (isReferable && !isMap(reference))) {
         continue;
       }
@@ -219,10 +219,10 @@ async function resolveSecrets(
       } else if (secret === undefined && isReferable) {
         problems.push(`${place}: ${warning}`);
       } else if (secret === undefined) {
-        item.delete(field);
+        item.deleteIn(field.split('.'));
         warnings.push(`${place}: ${warning}, so the field is left out`);
       } else {
-        item.set(field, secret);
+        item.setIn(field.split('.'), secret);
       }
     }
   }

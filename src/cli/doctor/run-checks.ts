@@ -1,6 +1,7 @@
 /** All checks of `purser doctor`, in the order of the report. */
 import type { Check, Finding } from './check.ts';
 import { citusChecks } from './citus-checks.ts';
+import { credentialChecks } from './credential-checks.ts';
 import { databaseChecks } from './database-checks.ts';
 import { withinMs } from './deadline.ts';
 import type { InspectedDeployment } from './deployment.ts';
@@ -38,6 +39,7 @@ function checksFor({ engine }: InspectedDeployment): readonly Check[] {
     ...(engine === 'postgres' ? [...postgresChecks, ...notificationChecks, ...citusChecks] : []),
     ...redisChecks,
     ...mailChecks,
+    ...credentialChecks,
     ...secretsChecks,
     ...ledgerChecks,
   ];

@@ -29,6 +29,7 @@ export function checksOf(figures: InstallationFigures, now: Date): CheckView[] {
     checkEvents(figures),
     checkWebhooks(figures),
     checkMail(figures),
+    checkCredentials(figures),
     checkHolds(figures),
     checkSpools(figures),
     checkDrift(figures),
@@ -144,6 +145,16 @@ function checkMail({ mail: { isConfigured, problem } }: InstallationFigures): Ch
     );
   }
   return ok('mail', isConfigured ? 'The mail server accepts connections.' : 'E-mail is not configured.');
+}
+
+function checkCredentials({ credentials_failing }: InstallationFigures): CheckView {
+  return credentials_failing === 0
+    ? ok('credentials', 'No renewal of a credential of a cloud fails.')
+    : warn(
+        'credentials',
+        `${counted(credentials_failing, 'credential of a connection', 'credentials of connections')} cannot be renewed by this process.`,
+        'See the last failure of the credentials on the page of each connection.',
+      );
 }
 
 function checkHolds({ holds: { open, overdue_seconds } }: InstallationFigures): CheckView {

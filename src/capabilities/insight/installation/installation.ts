@@ -73,6 +73,7 @@ async function readFigures(deps: InstallationDependencies, now: Date): Promise<I
       fail_open_bytes: await gauge('svc_fail_open_spool_bytes'),
       gateway_settlements: await gauge('svc_gateway_settlements_pending'),
     },
+    credentials_failing: await gauge('svc_gateway_credentials_failing'),
     ledger_drift_usd: await gauge('svc_ledger_drift'),
     retention_failing_orgs: await gauge('svc_retention_failing_orgs'),
     prices: {

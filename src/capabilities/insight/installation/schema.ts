@@ -68,6 +68,7 @@ export const InstallationView = closed({
     fail_open_bytes: count('Their size.'),
     gateway_settlements: count('Settlements of gateway calls that wait for the ledger.'),
   }),
+  credentials_failing: count('Credentials of clouds that this process cannot renew.'),
   ledger_drift_usd: Type.Number({ description: 'Differences that the last reconciliations have found.' }),
   retention_failing_orgs: count('Organizations whose last deletion failed.'),
   prices: closed({

@@ -115,7 +115,7 @@ export const sso: SingleSection = {
         ? { issuer: row.issuer, ...pick(row, ['client_id', 'scope']) }
         : { idp_entity_id: row.issuer, ...pick(row, ['idp_sso_url', 'idp_certificate']) };
     const fields = { kind: row.kind, ...ofKind, ...pick(row, ['just_in_time', ...Object.keys(ssoDefaults)]) };
-    return [{ id: orgId, fields, isStoredSecret: (_, value) => isStoredSecret(secrets, row, value) }];
+    return [{ id: orgId, fields, isStoredSecret: (_, value) => isStoredSecret(secrets, row, String(value)) }];
   },
   complete(item, current) {
     const given = item as PutSso;

@@ -66,18 +66,19 @@ function withNumber({ format: _, type = 'string', ...schema }: EditorSchema): Ed
 function withReferences(section: string, schema: EditorSchema): EditorSchema {
   const isIn = (fields: typeof secretFields, name: string) =>
     fields.some((one) => one.section === section && one.field === name);
-  const referring = ({ properties, ...others }: EditorSchema): EditorSchema => ({
+  const referringField = (name: string, value: EditorSchema): EditorSchema => {
+    if (isIn(secretFields, name)) {
+      return referenceTo(value);
+    }
+    return isIn(referableFields, name)
+      ? { anyOf: [value, referenceTo(value)] }
+      : referring(value, `${name}.`);
+  };
+  const referring = ({ properties, ...others }: EditorSchema, prefix = ''): EditorSchema => ({
     ...others,
     ...(properties && {
       properties: Object.fromEntries(
-        Object.entries(properties).map(([name, value]) => [
-          name,
-          isIn(secretFields, name)
-            ? referenceTo(value)
-            : isIn(referableFields, name)
-              ? { anyOf: [value, referenceTo(value)] }
-              : value,
-        ]),
+        Object.entries(properties).map(([name, value]) => [name, referringField(`${prefix}${name}`, value)]),
       ),
     }),
   });

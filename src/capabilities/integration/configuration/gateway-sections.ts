@@ -1,5 +1,6 @@
 /** The gateway: connections to providers and its settings. */
 import {
+  areStoredCredentials,
   connectionsOf,
   defaultPriority,
   defaultTimeouts,
@@ -9,7 +10,7 @@ import {
   readGatewaySettings,
   viewStored,
 } from '../connections/index.ts';
-import { type ListSection, pick, type SingleSection } from './section.ts';
+import { type FileFields, type ListSection, pick, type SingleSection } from './section.ts';
 
 const connectionDefaults = {
   models: null,
@@ -17,9 +18,10 @@ const connectionDefaults = {
   weight: defaultWeight,
   timeouts: defaultTimeouts,
   headers: {},
+  region: null,
 };
 
-/** A connection whose item has neither `api_key` nor `api_key_env` keeps its key; without `base_url` it keeps its address. */
+/** A connection whose item has no `api_key`, `api_key_env` and `credentials` keeps its key; without `base_url` it keeps its address. */
 export const connections: ListSection = {
   shape: 'list',
   name: 'connections',
@@ -27,14 +29,24 @@ export const connections: ListSection = {
   key: ['name'],
   readRoute: 'connections.list',
   fixed: ['kind'],
-  secretFields: ['api_key'],
+  secretFields: ['api_key', 'credentials'],
   defaults: connectionDefaults,
   async load({ db, orgId, now, secrets }) {
-    const fields = ['name', 'kind', 'base_url', 'api_key_env', ...Object.keys(connectionDefaults)];
+    const fields = [
+      'name',
+      'kind',
+      'base_url',
+      'api_key_env',
+      'credentials',
+      ...Object.keys(connectionDefaults),
+    ];
     return (await connectionsOf(db, orgId)).map((row) => ({
       id: row.id,
       fields: pick(viewStored(row, now), fields),
-      isStoredSecret: (_, value) => isStoredKey({ secrets }, row, value),
+      isStoredSecret: (field, value) =>
+        field === 'credentials'
+          ? areStoredCredentials(secrets, row, value as FileFields)
+          : isStoredKey({ secrets }, row, String(value)),
     }));
   },
   complete: (item) => ({
@@ -47,7 +59,10 @@ export const connections: ListSection = {
   change: ({ id }, changed, wanted) => ({
     route: 'connections.change',
     params: { connection_id: id },
-    body: { ...(changed.base_url !== undefined && pick(wanted, ['api_key', 'api_key_env'])), ...changed },
+    body: {
+      ...(changed.base_url !== undefined && pick(wanted, ['api_key', 'api_key_env', 'credentials'])),
+      ...changed,
+    },
   }),
   remove: ({ id }) => ({ route: 'connections.delete', params: { connection_id: id } }),
 };

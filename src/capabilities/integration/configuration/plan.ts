@@ -162,7 +162,7 @@ function isSecret({ secretFields }: FileSection, field: string): boolean {
 
 function isChanged(section: FileSection, resource: Resource, field: string, value: unknown): boolean {
   return isSecret(section, field)
-    ? resource.isStoredSecret?.(field, String(value)) !== true
+    ? resource.isStoredSecret?.(field, value) !== true
     : !isSameValue(field, resource.fields[field] ?? null, value ?? null);
 }
 

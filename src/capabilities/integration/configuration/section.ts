@@ -25,7 +25,7 @@ export interface Resource {
   /** True: `prune` never removes it. */
   readonly isKept?: boolean;
   /** Returns true if this is the stored value of a secret. */
-  isStoredSecret?(field: string, value: string): boolean;
+  isStoredSecret?(field: string, value: unknown): boolean;
 }
 
 export interface LoadContext {

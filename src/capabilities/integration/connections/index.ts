@@ -9,6 +9,7 @@ export {
   type WantedConnection,
 } from './connection.ts';
 export { createConnections } from './connection-cache.ts';
+export { areStoredCredentials } from './credentials.ts';
 export { encryptedColumns } from './encrypted-columns.ts';
 export { PutGateway } from './gateway-schema.ts';
 export {

@@ -1,11 +1,40 @@
-/** Metrics of the circuit breakers of this process. */
+/** Metrics of the circuit breakers and of the credentials of connections in this process. */
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { TokenCache } from '../../../platform/cloud-credentials/token-cache.ts';
 import type { Breakers } from './breakers.ts';
 
 /** Bounds the number of time series. */
 const connectionsShownMax = 100;
 
-export function registerConnectionMetrics(registry: Registry, breakers: Breakers): void {
+export function registerConnectionMetrics(registry: Registry, breakers: Breakers, tokens: TokenCache): void {
+  registerBreakers(registry, breakers);
+  registerCredentials(registry, tokens);
+}
+
+function registerCredentials(registry: Registry, tokens: TokenCache): void {
+  new Gauge({
+    name: 'svc_gateway_credentials_failing',
+    help: 'Credentials of clouds whose last renewal has failed in this process.',
+    registers: [registry],
+    collect() {
+      this.set(tokens.counts().failing);
+    },
+  });
+  new Counter({
+    name: 'svc_gateway_credential_renewals_total',
+    help: 'Acquisitions and renewals of credentials of clouds, by result.',
+    labelNames: ['result'],
+    registers: [registry],
+    collect() {
+      const { succeeded, failed } = tokens.totals();
+      this.reset();
+      this.inc({ result: 'success' }, succeeded);
+      this.inc({ result: 'failure' }, failed);
+    },
+  });
+}
+
+function registerBreakers(registry: Registry, breakers: Breakers): void {
   new Gauge({
     name: 'svc_gateway_breakers',
     help: 'Connections to providers whose circuit breaker is not closed in this process, by state.',

@@ -42,6 +42,62 @@ const keyVariableField: Field = {
   placeholder: 'OPENAI_API_KEY',
   help: html`Instead of the key. The operator must have listed it in <code>SVC_GATEWAY_API_KEY_ENVS</code>.`,
 };
+const regionField: Field = {
+  name: 'region',
+  label: 'Region',
+  kind: 'text',
+  placeholder: 'eu-west-1',
+  whenEmpty: 'null',
+  help: 'Of a cloud whose requests are signed, if the URL does not name it.',
+};
+
+const sourceLabels = {
+  web_identity: 'Web identity: IRSA, EKS Pod Identity (AWS)',
+  instance: 'Role of the container or instance (AWS)',
+  assume_role: 'Role to assume (AWS)',
+  metadata: 'Metadata server (Google)',
+  federation: 'Workload identity federation (Google, Azure, OpenAI, Anthropic)',
+  managed_identity: 'Managed identity (Azure)',
+  environment: 'Environment of the service',
+  static: 'Stored here, encrypted',
+} as const;
+const part = (name: string, label: string): Field => ({ name, label, kind: 'text' });
+const secretPart = (name: string, label: string): Field => ({ name, label, kind: 'secret' });
+
+/** The API says which fields a source of a kind takes. */
+const credentialsField: Field = {
+  name: 'credentials',
+  label: 'Identity in a cloud, instead of a key',
+  kind: 'group',
+  help: html`All but stored ones use the identity of the service, which the operator must allow in <code>SVC_GATEWAY_CLOUD_IDENTITIES</code>.`,
+  parts: [
+    {
+      name: 'source',
+      label: 'Source',
+      kind: 'select',
+      options: [
+        { value: '', label: 'None' },
+        ...Object.entries(sourceLabels).map(([value, label]) => ({ value, label })),
+      ],
+    },
+    part('role_arn', 'AWS: role'),
+    part('external_id', 'AWS: external id'),
+    part('access_key_id', 'AWS: access key id'),
+    secretPart('secret_access_key', 'AWS: secret access key'),
+    secretPart('session_token', 'AWS: session token'),
+    part('audience', 'Google: provider of the workload identity pool'),
+    part('service_account', 'Google: service account to impersonate'),
+    secretPart('service_account_key', 'Google: service account key (JSON)'),
+    part('tenant_id', 'Azure: tenant'),
+    part('client_id', 'Azure: client id'),
+    secretPart('client_secret', 'Azure: client secret'),
+    part('identity_provider_id', 'OpenAI: identity provider'),
+    part('service_account_id', 'OpenAI, Anthropic: service account'),
+    part('federation_rule_id', 'Anthropic: federation rule'),
+    part('organization_id', 'Anthropic: organization'),
+    part('workspace_id', 'Anthropic: workspace'),
+  ],
+};
 const timeoutLabels = [
   ['connect_ms', 'Connect (ms)'],
   ['first_byte_ms', 'First byte (ms)'],
@@ -133,6 +189,7 @@ function valuesFrom({ timeouts, headers, models, ...connection }: ConnectionResp
     name: connection.name,
     base_url: connection.base_url,
     api_key_env: '',
+    region: connection.region ?? '',
     models: models ?? [],
     priority: String(connection.priority),
     weight: String(connection.weight),
@@ -144,10 +201,19 @@ function valuesFrom({ timeouts, headers, models, ...connection }: ConnectionResp
   };
 }
 
-export function keySource({ api_key_env, api_key_last_four }: ConnectionResponse): Part {
+export function keySource({ api_key_env, api_key_last_four, credentials }: ConnectionResponse): Part {
+  if (credentials !== null) {
+    return credentialsText(credentials);
+  }
   return api_key_env === null
     ? html`<code>…${api_key_last_four ?? ''}</code>`
     : html`<code>$${api_key_env}</code>`;
+}
+
+function credentialsText(credentials: NonNullable<ConnectionResponse['credentials']>): Part {
+  const { role_arn, service_account, audience, client_id, access_key_id } = credentials;
+  const identity = role_arn ?? service_account ?? audience ?? client_id ?? access_key_id;
+  return html`<code>${credentials.source}</code>${identity !== undefined && html` <code>${identity}</code>`}`;
 }
 
 /** Names the key to be replaced. Also makes the form of a deleted connection a 404 before anything is typed into it. */
@@ -177,7 +243,9 @@ export const connectionFormScreens: readonly Screen[] = [
       },
       keyField,
       keyVariableField,
+      credentialsField,
       { ...baseUrlField, help: `Leave blank for ${withDefaultUrl(connectionKinds)}.` },
+      regionField,
       ...routingFields,
     ],
     call: 'POST {org}/connections',
@@ -198,6 +266,8 @@ export const connectionFormScreens: readonly Screen[] = [
       },
       { ...keyField, help: 'Leave blank to keep the current key. Rotate it instead for an overlap.' },
       { ...keyVariableField, help: 'Leave blank to keep the current source of the key.' },
+      { ...credentialsField, help: 'Leave blank to keep the current source.' },
+      regionField,
       ...routingFields,
     ],
     load: async (visit) => valuesFrom(await visit.api.get<'connections.read'>(apiPath(visit))),
@@ -215,6 +285,7 @@ export const connectionFormScreens: readonly Screen[] = [
     fields: () => [
       keyField,
       keyVariableField,
+      credentialsField,
       {
         name: 'overlap_seconds',
         label: 'Overlap (seconds)',

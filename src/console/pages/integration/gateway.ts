@@ -183,6 +183,12 @@ function lastFailure({ breaker: { last_failure } }: ConnectionResponse, now: Dat
   return last_failure && html`${failureText(last_failure)} ${ago(last_failure.at, now)}`;
 }
 
+/** Shown while no renewal of the credentials works. */
+function credentialFailure({ credential_state }: ConnectionResponse, now: Date): Part {
+  const last = credential_state?.is_failing === true ? credential_state.last_failure : null;
+  return last && html`Credentials: ${last.reason} ${ago(last.at, now)}`;
+}
+
 function modelList({ models }: ConnectionResponse): Part {
   return models === null ? 'all' : codeList(models);
 }
@@ -217,7 +223,14 @@ async function overview(visit: ScreenVisit) {
       { title: 'Models', cell: modelList },
       { title: 'Priority', isNumber: true, cell: (one) => count(one.priority) },
       { title: 'Weight', isNumber: true, cell: (one) => count(one.weight) },
-      { title: 'State', cell: (one) => [breakerBadge(one), subline(lastFailure(one, now))] },
+      {
+        title: 'State',
+        cell: (one) => [
+          breakerBadge(one),
+          subline(lastFailure(one, now)),
+          subline(credentialFailure(one, now)),
+        ],
+      },
     ],
   });
   return view({
@@ -275,6 +288,7 @@ ${card(
   definitionList([
     ['Provider', kindLabel(visit, connection)],
     ['Key', keySource(connection)],
+    ...(connection.region === null ? [] : [['Region', connection.region] as const]),
     ['Key set', time(connection.api_key_set_at, org.timezone)],
     ['Previous key usable until', time(connection.previous_key_until, org.timezone)],
     ['Models', modelList(connection)],
@@ -304,6 +318,7 @@ between parts ${milliseconds(timeouts.idle_ms)}, total ${milliseconds(timeouts.t
     ['Created', time(connection.created_at, org.timezone)],
   ]),
 )}
+${connection.credential_state !== null && credentialCard(connection.credential_state, org.timezone)}
 ${card(
   'Circuit breaker',
   html`${definitionList([
@@ -318,4 +333,29 @@ ${card(
     ],
   ])}<p class="sub">Of the process that served this page.</p>`,
 )}`;
+}
+
+function credentialCard(
+  state: NonNullable<ConnectionResponse['credential_state']>,
+  timezone: ScreenVisit['org']['timezone'],
+): Markup {
+  const { is_failing, renewed_at, expires_at, last_failure } = state;
+  const isUnused = renewed_at === null && !is_failing;
+  return card(
+    'Credentials',
+    html`${definitionList([
+      [
+        'State',
+        isUnused ? 'not used yet' : badge(is_failing ? 'failing' : 'valid', is_failing ? 'bad' : 'good'),
+      ],
+      ['Renewed', time(renewed_at, timezone)],
+      ['Valid until', time(expires_at, timezone)],
+      [
+        'Last failure',
+        last_failure === null
+          ? 'none since the process started'
+          : html`${last_failure.reason}, ${time(last_failure.at, timezone)}`,
+      ],
+    ])}<p class="sub">Of the process that served this page.</p>`,
+  );
 }
