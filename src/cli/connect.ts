@@ -70,9 +70,9 @@ function addDeployment(text: string, before: DeploymentModels = {}): DeploymentM
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
-type Fields = Readonly<Record<string, string>>;
+type CredentialOptions = Readonly<Record<string, string>>;
 
-function addField(text: string, before: Fields = {}): Fields {
+function addField(text: string, before: CredentialOptions = {}): CredentialOptions {
   const at = text.indexOf('=');
   if (at < 1 || at === text.length - 1) {
     throw new InvalidArgumentError('It must be a field and its value, such as role_arn=arn:aws:iam::…');
@@ -82,7 +82,7 @@ function addField(text: string, before: Fields = {}): Fields {
 
 interface ConnectOptions {
   readonly credentials?: string;
-  readonly credential?: Fields;
+  readonly credential?: CredentialOptions;
   readonly region?: string;
   readonly keyEnv?: string;
   readonly serviceEnv?: string;
@@ -176,7 +176,7 @@ interface KeySource {
 const secretNames: ReadonlySet<string> = new Set(secretFields);
 
 /** Secrets do not belong on a command line, which other users of the machine can see. */
-async function credentialsOf(source: string, fields: Fields = {}): Promise<object> {
+async function credentialsOf(source: string, fields: CredentialOptions = {}): Promise<object> {
   const { session_tags, ...others } = fields;
   const values: Record<string, unknown> = { source };
   for (const [field, value] of Object.entries(others)) {
@@ -201,7 +201,7 @@ async function secretOf(field: string, reference: string): Promise<string> {
 }
 
 /** `team:search,stage:test`; `none`: not even the tags of Purser. */
-function tagsOf(text: string): Fields | null {
+function tagsOf(text: string): CredentialOptions | null {
   return text === 'none'
     ? null
     : Object.fromEntries(

@@ -53,6 +53,12 @@ test.each([
   ['SVC_GATEWAY_API_KEY_ENVS', 'OPENAI_API_KEY=hunter2'],
   ['SVC_GATEWAY_API_KEY_ENVS', 'OPENAI_API_KEY=ftp://hunter2'],
   ['SVC_GATEWAY_API_KEY_ENVS', 'OPENAI_API_KEY,SVC_SECRETS_KEY'],
+  ['SVC_GATEWAY_CLOUD_IDENTITIES', 'hunter2'],
+  ['SVC_GATEWAY_CLOUD_IDENTITIES', 'true'],
+  ['SVC_GATEWAY_CLOUD_IDENTITIES', 'org_1='],
+  ['SVC_GATEWAY_CLOUD_IDENTITY_URLS', 'https://a.example.com,hunter2'],
+  ['SVC_GATEWAY_IDENTITY_TOKEN_FILES', 'google=hunter2'],
+  ['SVC_GATEWAY_IDENTITY_TOKEN_FILES', 'hunter2=/token'],
 ])('rejects %s=%s by name, without repeating the value', (name, value) => {
   const load = () => loadConfig({ [name]: value });
   expect(load).toThrow(new RegExp(`^${name} is invalid: must be `));
@@ -142,4 +148,22 @@ test('takes the keys of providers from the variables that are listed, and from n
     ['OPENAI_API_KEY', { value: 'sk-1', baseUrl: undefined }],
     ['UNSET_KEY', { value: undefined, baseUrl: 'https://llm.example.com/v1' }],
   ]);
+});
+
+test('takes the documented variables of clouds, and lets no organization use their identity by default', () => {
+  const { gatewayCloud, gatewayIdentityTokenFiles } = loadConfig({
+    SVC_GATEWAY_CLOUD_IDENTITIES: 'org_1, org_2=arn:aws:iam::123456789012:role/purser-*,*=service',
+    SVC_GATEWAY_IDENTITY_TOKEN_FILES: 'google=/tokens/google',
+    AWS_REGION: 'eu-west-1',
+    PATH: '/bin',
+  });
+  expect(gatewayCloud.identities).toEqual([
+    { orgId: 'org_1', identity: undefined },
+    { orgId: 'org_2', identity: 'arn:aws:iam::123456789012:role/purser-*' },
+    { orgId: undefined, identity: 'service' },
+  ]);
+  expect(gatewayCloud.variables).toMatchObject({ AWS_REGION: 'eu-west-1', AWS_ROLE_ARN: undefined });
+  expect(gatewayCloud.variables).not.toHaveProperty('PATH');
+  expect([...gatewayIdentityTokenFiles]).toEqual([['google', '/tokens/google']]);
+  expect(loadConfig({}).gatewayCloud.identities).toEqual([]);
 });

@@ -107,8 +107,8 @@ test('repeats nothing that it can refer to', () => {
   const operations = world.app.routes.length;
   const isText = (name: string, value: unknown) => name === 'description' && typeof value === 'string';
   const structure = JSON.stringify(document, (name, value) => (isText(name, value) ? undefined : value));
-  // 2,511 bytes when this was written, half of them references to error responses and headers.
-  expect(structure.length / operations).toBeLessThan(2_560);
+  // 2,562 bytes when this was written, half of them references to error responses and headers.
+  expect(structure.length / operations).toBeLessThan(2_610);
 });
 
 test('names the address of each error code in the documentation', async () => {

@@ -66,3 +66,17 @@ test('the URL of a webhook is written as it is, or refers to a variable that is 
     /purser\.yaml:1:19 url: the variable PURSER_TEST_CHAT_URL is not set/,
   );
 });
+
+test('a secret of credentials refers to a variable or a file, and is never in the file itself', async () => {
+  process.env.PURSER_TEST_CLIENT_SECRET = 'canary';
+  try {
+    const item = (secret: string) =>
+      `connections: [{ name: a, credentials: { source: static, client_id: c, client_secret: ${secret} } }]`;
+    const [document] = await read(item('{ env: PURSER_TEST_CLIENT_SECRET }'));
+    const credentials = { source: 'static', client_id: 'c', client_secret: 'canary' };
+    expect(document?.configuration).toEqual({ connections: [{ name: 'a', credentials }] });
+    await expect(read(item('plain'))).rejects.toThrow('Secrets do not belong in the file.');
+  } finally {
+    delete process.env.PURSER_TEST_CLIENT_SECRET;
+  }
+});

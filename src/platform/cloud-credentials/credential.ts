@@ -1,5 +1,7 @@
 /** What a request to a provider is authenticated with. Never log a credential. */
-export type Credential = KeyCredential | BearerCredential | AwsCredential;
+export type ProviderCredential = KeyCredential | BearerCredential | AwsCredential;
+/** Short where nothing else is a credential. */
+export type { ProviderCredential as Credential };
 
 /** A key of the provider, which each kind of connection sends in a header of its own. */
 export interface KeyCredential {
@@ -23,7 +25,7 @@ export interface AwsCredential {
 }
 
 /** Returns the parts of a credential that must not appear in a response or in a log. */
-export function secretsOf(credential: Credential): readonly string[] {
+export function secretsOf(credential: ProviderCredential): readonly string[] {
   switch (credential.type) {
     case 'key':
       return [credential.key];

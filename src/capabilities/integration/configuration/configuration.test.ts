@@ -461,6 +461,27 @@ describe('secrets', () => {
     expect(answer.text).not.toContain('sk-new-provider-key');
     expect((await read('connections?name=openai')).data[0].api_key_last_four).toBe('-key');
   });
+
+  test('credentials of a cloud stay without their secret, and an export has them without it', async () => {
+    const credentials = { source: 'static', tenant_id: 'tenant-1', client_id: 'client-1' };
+    const azure = {
+      name: 'azure',
+      kind: 'azure_openai',
+      base_url: 'https://models.openai.azure.com/openai/v1',
+    };
+    const client_secret = 'canary-secret-of-azure';
+    const withSecret = { connections: [{ ...azure, credentials: { ...credentials, client_secret } }] };
+    const created = await apply(withSecret);
+    expect([created.status, created.text.includes(client_secret)]).toEqual([200, false]);
+    expect(changesOf(await apply({ connections: [{ ...azure, credentials }] }))).toEqual([]);
+    expect(changesOf(await apply(withSecret))).toEqual([]);
+    const replaced = [{ ...azure, credentials: { ...credentials, client_secret: 'another' } }];
+    expect(changesOf(await apply({ connections: replaced }))).toEqual([
+      'update connections azure credentials',
+    ]);
+    const { configuration } = await exported();
+    expect(configuration.connections).toEqual([{ ...azure, credentials }]);
+  });
 });
 
 describe('a configuration that is invalid changes nothing', () => {

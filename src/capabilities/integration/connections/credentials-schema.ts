@@ -1,11 +1,11 @@
 /** `credentials` of a connection, in requests and responses. */
-import { type Static, Type } from 'typebox';
+import { type Static, type TStringOptions, Type } from 'typebox';
 import { awsSources } from '../../../platform/cloud-credentials/aws/index.ts';
 import { azureSources } from '../../../platform/cloud-credentials/azure/index.ts';
 import { anthropicSources } from '../../../platform/cloud-credentials/exchanges/anthropic.ts';
 import { openAiSources } from '../../../platform/cloud-credentials/exchanges/openai.ts';
 import { googleSources } from '../../../platform/cloud-credentials/google/index.ts';
-import { choice, closed } from '../../../platform/http/routes/schemas.ts';
+import { choice, closed, nullable } from '../../../platform/http/routes/schemas.ts';
 
 /** Names of credential sources. The same name may stand for different sources in two clouds. */
 export const sourceNames = [
@@ -23,19 +23,14 @@ const source = choice(
     '`metadata`, `environment`. Azure: `federation` (workload identity), `managed_identity`, `environment`. OpenAI and Anthropic: `federation`. ' +
     'All but `static` use an identity of the service, which the operator must allow in `SVC_GATEWAY_CLOUD_IDENTITIES`.',
 );
-const line = (maxLength: number, description: string) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength, pattern: '^[\\x21-\\x7e]+$', description }));
-const secret = (maxLength: number, description: string) =>
-  Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength,
-      writeOnly: true,
-      description: `${description} Stored encrypted and never returned.`,
-    }),
-  );
+/** Sent in headers. */
+const pattern = '^[\\x21-\\x7e]+$';
+const line = (maxLength: number, description: string, more: TStringOptions = {}) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength, ...more, description }));
+const secret = (maxLength: number, description: string, more: TStringOptions = {}) =>
+  line(maxLength, `${description} Stored encrypted and never returned.`, { ...more, writeOnly: true });
 
-const shown = {
+export const ConnectionCredentials = closed({
   source,
   role_arn: line(600, 'AWS: the role that `assume_role` assumes.'),
   external_id: line(
@@ -52,7 +47,7 @@ const shown = {
         'AWS: tags of the session of a role, besides `purser-org` and `purser-connection`. The role must allow `sts:TagSession`. Null: no tags.',
     }),
   ),
-  access_key_id: line(128, 'AWS: id of the access key for `static` and `assume_role`.'),
+  access_key_id: line(128, 'AWS: id of the access key for `static` and `assume_role`.', { pattern }),
   audience: line(400, 'Google: provider of the workload identity pool for `federation`.'),
   subject: Type.Optional(
     choice(
@@ -69,12 +64,8 @@ const shown = {
   federation_rule_id: line(200, 'Anthropic: the federation rule.'),
   organization_id: line(200, 'Anthropic: the organization.'),
   workspace_id: line(200, 'Anthropic: the workspace, if the rule has several.'),
-};
-
-export const Credentials = closed({
-  ...shown,
-  secret_access_key: secret(256, 'AWS: the secret access key.'),
-  session_token: secret(8_000, 'AWS: the session token of temporary keys.'),
+  secret_access_key: secret(256, 'AWS: the secret access key.', { pattern }),
+  session_token: secret(8_000, 'AWS: the session token of temporary keys.', { pattern }),
   service_account_key: secret(10_000, 'Google: the JSON of a key of a service account, as text.'),
   client_secret: secret(1_000, 'Azure: a secret of the application.'),
   client_certificate: secret(
@@ -82,7 +73,26 @@ export const Credentials = closed({
     'Azure: PEM with a certificate of the application and its RSA private key.',
   ),
 });
-export type Credentials = Static<typeof Credentials>;
+export type ConnectionCredentials = Static<typeof ConnectionCredentials>;
 
-export const PublicCredentials = closed(shown);
+const text = Type.Optional(Type.String());
+
+/** Without the secrets. */
+export const PublicCredentials = closed({
+  source: choice(sourceNames),
+  role_arn: text,
+  external_id: text,
+  session_tags: Type.Optional(nullable(Type.Record(Type.String(), Type.String()))),
+  access_key_id: text,
+  audience: text,
+  subject: text,
+  service_account: text,
+  tenant_id: text,
+  client_id: text,
+  identity_provider_id: text,
+  service_account_id: text,
+  federation_rule_id: text,
+  organization_id: text,
+  workspace_id: text,
+});
 export type PublicCredentials = Static<typeof PublicCredentials>;

@@ -14,7 +14,7 @@ import type { TokenCache } from '../../../platform/cloud-credentials/token-cache
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { type CloudIdentityRules, maySendIdentity, mayUseIdentity } from './cloud-identities.ts';
 import { ConnectionKeyUnavailable } from './connection.ts';
-import type { Credentials, PublicCredentials } from './credentials-schema.ts';
+import type { ConnectionCredentials, PublicCredentials } from './credentials-schema.ts';
 import { credentialsContext } from './encrypted-columns.ts';
 import { type ConnectionKind, kindOf } from './kinds/index.ts';
 import type { ConnectionRow } from './queries.ts';
@@ -38,7 +38,7 @@ const secretNames: ReadonlySet<string> = new Set(secretFields);
 export function checkCredentials(
   rules: CloudIdentityRules,
   target: CredentialTarget,
-  { source: name, ...fields }: Credentials,
+  { source: name, ...fields }: ConnectionCredentials,
 ): void {
   const source = sourceOf(target.kind, name);
   const names = Object.keys(kindOf(target).credentialSources);
@@ -95,7 +95,7 @@ function identityProblem(
 }
 
 /** Returns what is shown of credentials. */
-export function publicCredentials(credentials: Credentials): PublicCredentials {
+export function publicCredentials(credentials: ConnectionCredentials): PublicCredentials {
   return Object.fromEntries(
     Object.entries(credentials).filter(([name]) => !secretNames.has(name)),
   ) as PublicCredentials;
@@ -130,7 +130,7 @@ function isSameValue(one: unknown, other: unknown): boolean {
 export function encryptedCredentials(
   secrets: Secrets,
   { orgId, id }: { readonly orgId: string; readonly id: string },
-  credentials: Credentials,
+  credentials: ConnectionCredentials,
 ): Buffer {
   return secrets.encrypt(JSON.stringify(credentials), credentialsContext(orgId, id));
 }
@@ -139,11 +139,11 @@ function decryptedCredentials(
   secrets: Secrets,
   { org_id, id }: Pick<ConnectionRow, 'org_id' | 'id'>,
   encrypted: Uint8Array,
-): Credentials {
-  return JSON.parse(secrets.decrypt(encrypted, credentialsContext(org_id, id))) as Credentials;
+): ConnectionCredentials {
+  return JSON.parse(secrets.decrypt(encrypted, credentialsContext(org_id, id))) as ConnectionCredentials;
 }
 
-type CredentialRow = Pick<
+type ConnectionWithCredentials = Pick<
   ConnectionRow,
   'org_id' | 'id' | 'name' | 'kind' | 'base_url' | 'region' | 'encrypted_credentials'
 >;
@@ -154,14 +154,14 @@ type CredentialRow = Pick<
  */
 export function credentialOf(
   deps: CredentialDependencies,
-  row: CredentialRow,
+  row: ConnectionWithCredentials,
   region: string | undefined,
   encrypted: Uint8Array,
 ): () => Credential | Promise<Credential> {
   const { org_id: orgId, kind, base_url: baseUrl } = row;
   const unavailable = (reason: string) =>
     new ConnectionKeyUnavailable(`the credentials of the connection ${row.id}: ${reason}`);
-  let stored: Credentials;
+  let stored: ConnectionCredentials;
   try {
     stored = decryptedCredentials(deps.secrets, row, encrypted);
   } catch {
@@ -203,7 +203,7 @@ export function credentialOf(
 
 /** Tokens stay cached while other fields of their connection change. */
 function tokenId(
-  { org_id, id, name, region }: Pick<CredentialRow, 'org_id' | 'id' | 'name' | 'region'>,
+  { org_id, id, name, region }: Pick<ConnectionWithCredentials, 'org_id' | 'id' | 'name' | 'region'>,
   encrypted: Uint8Array,
 ): string {
   const digest = createHash('sha256').update(encrypted).digest('base64url');
@@ -211,7 +211,7 @@ function tokenId(
 }
 
 /** Returns the state of the credential in this process; null if the connection has a key. */
-export function viewCredential(tokens: TokenCache, row: CredentialRow): CredentialView | null {
+export function viewCredential(tokens: TokenCache, row: ConnectionWithCredentials): CredentialView | null {
   if (row.encrypted_credentials === null) {
     return null;
   }

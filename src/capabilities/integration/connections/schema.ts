@@ -4,7 +4,7 @@ import { breakerPhases } from '../../../kernel/circuit-breaker.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
 import { choice, closed, id, nullable, partial, timestamp } from '../../../platform/http/routes/schemas.ts';
 import { failureReasons } from './connection.ts';
-import { Credentials, PublicCredentials } from './credentials-schema.ts';
+import { ConnectionCredentials, PublicCredentials } from './credentials-schema.ts';
 import { headersMax } from './extra-headers.ts';
 import { kindNames } from './kinds/index.ts';
 
@@ -205,7 +205,7 @@ export const CreateConnection = closed({
   base_url: Type.Optional(baseUrl),
   api_key: Type.Optional(apiKey),
   api_key_env: Type.Optional(apiKeyEnv),
-  credentials: Type.Optional(Credentials),
+  credentials: Type.Optional(ConnectionCredentials),
   region: Type.Optional(nullable(region)),
   models: Type.Optional(models),
   priority: Type.Optional(priority),
@@ -222,7 +222,7 @@ export const PatchConnection = partial({
   base_url: baseUrl,
   api_key: apiKey,
   api_key_env: apiKeyEnv,
-  credentials: Credentials,
+  credentials: ConnectionCredentials,
   region: nullable(region),
   models,
   priority,
@@ -239,7 +239,7 @@ export const overlapSecondsDefault = 86_400;
 export const RotateConnectionKey = closed({
   api_key: Type.Optional(apiKey),
   api_key_env: Type.Optional(apiKeyEnv),
-  credentials: Type.Optional(Credentials),
+  credentials: Type.Optional(ConnectionCredentials),
   overlap_seconds: Type.Optional(
     Type.Integer({
       minimum: 0,

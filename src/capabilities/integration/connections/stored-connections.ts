@@ -9,7 +9,7 @@ import { type BaseUrlRules, checkBaseUrl, maySendVariable } from './base-url.ts'
 import type { CloudIdentityRules } from './cloud-identities.ts';
 import type { KeyVariable } from './connection.ts';
 import { checkCredentials, encryptedCredentials, publicCredentials } from './credentials.ts';
-import type { Credentials } from './credentials-schema.ts';
+import type { ConnectionCredentials } from './credentials-schema.ts';
 import { keyContext } from './encrypted-columns.ts';
 import { checkHeaders } from './extra-headers.ts';
 import { type ConnectionKind, kindOf } from './kinds/index.ts';
@@ -272,7 +272,7 @@ const noKey = {
 interface GivenKey {
   readonly api_key?: string;
   readonly api_key_env?: string;
-  readonly credentials?: Credentials;
+  readonly credentials?: ConnectionCredentials;
 }
 
 /** Returns the columns of the new key; undefined if the request has none. */
