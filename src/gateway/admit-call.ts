@@ -87,7 +87,7 @@ export async function admitCall(deps: AdmitDependencies, request: CallToAdmit): 
       fitDownTo: mayFit ? Math.min(plan.minOutputTokens, heldOutputTokens) : undefined,
       toolNanos: plan.service.nanos,
       calledAt: plan.pricedAt,
-      pricedName: plan.learnedModel,
+      pricedName: plan.learnedModel ?? plan.pricedId,
       goesOn: unwatchedCost(deps, plan),
       growth: growthOf(plan, heldOutputTokens),
       content: await contentOf(deps.runs, caller.tenantId, plan),

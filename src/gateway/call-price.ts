@@ -3,7 +3,11 @@
  * deployment has the most expensive price of the models that it has served, of its stated model, and of its name, unless the org has a
  * price for its name.
  */
-import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
+import {
+  type Connection,
+  mayBeDeployment,
+  modelIdAt,
+} from '../capabilities/integration/connections/index.ts';
 import { isOrgPrice, type PriceInForce } from '../capabilities/spend/models/index.ts';
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
 import type { CalledAt } from '../kernel/model-hosts.ts';
@@ -19,6 +23,8 @@ export interface CallPrice {
   readonly calledAt: CalledAt;
   /** The model with this price, if it is that of a deployment: stated, or learned from responses. */
   readonly learnedModel: string | undefined;
+  /** The id of the model at this place, if the price is found by it and not by the called name. */
+  readonly pricedId: string | undefined;
   /** True if the org has a price of its own for exactly the called name. */
   readonly hasOwnPrice: boolean;
   /** The connections at which the model has a price, in their original order. */
@@ -100,18 +106,25 @@ function callPriceOf(
   price: PriceInForce | undefined,
 ): CallPrice | undefined | Promise<CallPrice | undefined> {
   const hasOwnPrice = price !== undefined && isOwnFor(price, priced.model);
-  if (!hasOwnPrice && kindOf(connection).servesDeployments) {
+  if (!hasOwnPrice && mayBeDeployment(connection, priced.model)) {
     return deploymentPrice(deps, connection, priced, price);
   }
-  return (
-    price && {
-      price,
-      calledAt,
-      learnedModel: undefined,
-      hasOwnPrice,
-      candidates: [connection],
-    }
-  );
+  const id = modelIdAt(connection, priced.model);
+  const named = { calledAt, learnedModel: undefined, hasOwnPrice, candidates: [connection] };
+  return !hasOwnPrice && id !== priced.model
+    ? priceOfId(deps, priced, id, named)
+    : price && { ...named, price, pricedId: undefined };
+}
+
+/** Returns the price of a model that its provider calls by another name. */
+async function priceOfId(
+  { prices }: CallPriceDependencies,
+  { orgId, nowMs }: PricedModel,
+  id: string,
+  named: Omit<CallPrice, 'price' | 'pricedId'>,
+): Promise<CallPrice | undefined> {
+  const price = await prices.findForCall(orgId, id, nowMs, named.calledAt);
+  return price && { ...named, price, pricedId: id };
 }
 
 /** Returns the most expensive price of the models of the deployment, stated or served, and of its name if that has one. */
@@ -132,12 +145,12 @@ async function deploymentPrice(
   for (const learnedModel of new Set([...stated, ...learned])) {
     const price = await prices.findForCall(orgId, learnedModel, nowMs, calledAt);
     if (price !== undefined) {
-      served.push({ price, calledAt, learnedModel, hasOwnPrice: false, candidates });
+      served.push({ price, calledAt, learnedModel, pricedId: undefined, hasOwnPrice: false, candidates });
     }
   }
   // Default rates apply only until the model behind the name is known.
   const isNamed = priceOfName !== undefined && (served.length === 0 || priceOfName.unpriced === undefined);
-  const named = { calledAt, learnedModel: undefined, hasOwnPrice: false, candidates };
+  const named = { calledAt, learnedModel: undefined, pricedId: undefined, hasOwnPrice: false, candidates };
   const found = isNamed ? [{ ...named, price: priceOfName }, ...served] : served;
   return found.length === 0 ? undefined : mostExpensive(found, priced);
 }

@@ -1,6 +1,11 @@
 /** The settlement of a call: the charges for its outcome, and the line that is stored. */
 import { performance } from 'node:perf_hooks';
-import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
+import {
+  type Connection,
+  kindOf,
+  mayBeDeployment,
+  modelIdAt,
+} from '../capabilities/integration/connections/index.ts';
 import { isOrgPrice } from '../capabilities/spend/models/index.ts';
 import { statedCost } from '../capabilities/spend/runs/index.ts';
 import { formatUsd } from '../kernel/money.ts';
@@ -118,18 +123,23 @@ export function settlementOf(
 }
 
 /**
- * Returns the name whose price applies, if it is not the model that the response names: a deployment with a price of its own, or the
- * model that is known of a deployment whose response names none.
+ * Returns the name whose price applies, if it is not the model that the response names: the id of the model at its provider, a deployment
+ * with a price of its own, or the model that is known of a deployment whose response names none.
  */
 function pricedNameOf(
   { model, hasOwnPrice, learnedModel }: CallPlan,
   connection: Connection,
   servedModel: string | undefined,
 ): string | undefined {
+  const isDeployment = mayBeDeployment(connection, model);
+  if (!isDeployment && !hasOwnPrice && kindOf(connection).modelId !== undefined) {
+    // Its responses name the model without the place that the id has, whose price may be another one.
+    return modelIdAt(connection, model);
+  }
   if (servedModel === undefined) {
     return learnedModel;
   }
-  return hasOwnPrice && kindOf(connection).servesDeployments ? model : undefined;
+  return hasOwnPrice && isDeployment ? model : undefined;
 }
 
 /** The provider must be known by its URL: others that serve its models have no such hours. */

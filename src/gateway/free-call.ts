@@ -1,11 +1,19 @@
 /** Forwards calls that providers do not charge for: token counting and stored responses. They take no hold. */
 import { Readable } from 'node:stream';
-import type { Connection } from '../capabilities/integration/connections/index.ts';
+import {
+  type Connection,
+  modelIdAt,
+  type TokenCounting,
+} from '../capabilities/integration/connections/index.ts';
+import { fieldsOf } from '../kernel/providers/fields.ts';
+import { parsed } from '../kernel/providers/received-text.ts';
 import { workMemoryOf } from '../platform/http/message/body-memory.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
 import { CallMemory } from './body/call-memory.ts';
+import { editBody } from './body/edit-body.ts';
+import { envelopeAt, envelopedHeaders } from './envelopes.ts';
 import { keyRejected } from './errors/call-errors.ts';
 import { GatewayError } from './errors/gateway-error.ts';
 import { type AttemptsResult, attemptCall, notAttempted } from './forward/attempts.ts';
@@ -52,18 +60,16 @@ async function forward(
     throw new GatewayError(400, 'invalid_value', '`model` must be a string.', { field: 'model' });
   }
   memory.keepBytes();
-  const candidates = await context.connections.candidates(
-    tenantId,
-    operation.wanted,
-    model as string | undefined,
-  );
+  const named = model as string | undefined;
+  const serving = await context.connections.candidates(tenantId, operation.wanted, named);
+  const candidates = serving.filter((connection) => mayAnswer(connection, operation));
   if (candidates.length === 0) {
     throw new GatewayError(404, 'not_found', 'No connection of the organization serves this call.');
   }
   const result =
     operation.kind === 'stored-response'
       ? await findStored(context, candidates, request, operation, body)
-      : await send(context, candidates, request, operation, body);
+      : await send(context, candidates, request, operation, body, named);
   if (result.kind === 'unreachable') {
     throw new GatewayError(502, 'provider_unreachable', 'The provider could not be reached.');
   }
@@ -76,7 +82,12 @@ async function forward(
   if (!read.isWhole) {
     throw new GatewayError(502, 'response_interrupted', 'The response of the provider broke off.');
   }
-  const bytes = result.redaction.bytes(read.bytes);
+  const redacted = result.redaction.bytes(read.bytes);
+  const counting = status < 300 ? countingAt(result.connection, operation) : undefined;
+  const bytes =
+    counting === undefined
+      ? redacted
+      : Buffer.from(JSON.stringify(counting.answerOf(fieldsOf(parsed(redacted.toString('utf8'))))));
   return {
     status,
     headers: { ...responseHeaders(headers), 'content-length': String(bytes.length) },
@@ -136,18 +147,51 @@ function send(
   { method, headers }: RawRequest,
   operation: FreeOperation,
   body: Buffer | undefined,
+  model?: string,
 ): Promise<AttemptsResult> {
   return attemptCall(
     { client, connections, countAttempt: metrics.attempt },
     candidates,
     {
       method,
-      pathFor: (connection) => providerPath(connection, operation, modelOf(operation)),
-      headers,
-      bodyFor: () => body,
+      pathFor: (connection) =>
+        countingAt(connection, operation)?.path ??
+        providerPath(connection, operation, modelOf(operation), false),
+      headersFor: (connection) =>
+        envelopedHeaders(headers, connection, {
+          ...operation,
+          sentIn: undefined,
+          betas: [],
+          isStream: false,
+        }),
+      bodyFor: (connection) => bodyToCount(connection, operation, body, model),
     },
     new Cancellation(),
   );
+}
+
+/** Returns how a connection with an envelope counts tokens; undefined if it takes the request as it is. */
+function countingAt(connection: Connection, { format }: FreeOperation): TokenCounting | undefined {
+  return envelopeAt(connection, format)?.countTokens;
+}
+
+/** Returns true if the connection can answer: one with an envelope may have no operation that counts tokens. */
+function mayAnswer(connection: Connection, operation: FreeOperation): boolean {
+  return (
+    envelopeAt(connection, operation.format) === undefined || countingAt(connection, operation) !== undefined
+  );
+}
+
+function bodyToCount(
+  connection: Connection,
+  operation: FreeOperation,
+  body: Buffer | undefined,
+  model: string | undefined,
+): Buffer | undefined {
+  const counting = countingAt(connection, operation);
+  return counting === undefined || body === undefined || model === undefined
+    ? body
+    : counting.bodyOf(editBody(body, { model: modelIdAt(connection, model) }));
 }
 
 function modelOf(operation: FreeOperation): string | undefined {

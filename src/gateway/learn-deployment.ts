@@ -1,5 +1,5 @@
 /** Learns the model behind a deployment from a response. */
-import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
+import { type Connection, mayBeDeployment } from '../capabilities/integration/connections/index.ts';
 import type { PriceInForce } from '../capabilities/spend/models/index.ts';
 import { otherModel } from '../kernel/providers/call-usage.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
@@ -18,7 +18,7 @@ export function learnDeployment(
     model === undefined ||
     connection === undefined ||
     plan.hasOwnPrice ||
-    !kindOf(connection).servesDeployments
+    !mayBeDeployment(connection, plan.model)
   ) {
     return;
   }

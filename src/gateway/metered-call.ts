@@ -11,6 +11,7 @@ import { CallInterruption } from './call-interruption.ts';
 import { type CallCharges, type CoveredOutput, chargesOf, settlementOf } from './call-settlement.ts';
 import { type CallState, type CallStatus, statusOf } from './call-status.ts';
 import { type CallStream, type RelayedCall, streamCall } from './call-stream.ts';
+import { envelopedBody, envelopedHeaders } from './envelopes.ts';
 import { unreachableError } from './errors/call-errors.ts';
 import { attemptCall } from './forward/attempts.ts';
 import type { ProviderResponse } from './forward/provider-client.ts';
@@ -24,7 +25,7 @@ import { pacedHoldOf } from './paced-call.ts';
 import { dropBytes } from './parse-call.ts';
 import { providerPath } from './paths/operation.ts';
 import { relayPlain } from './plain-response.ts';
-import { tierOf } from './plan-call.ts';
+import { isStreamed, tierOf } from './plan-call.ts';
 import type { SettledCall } from './settle/settlements.ts';
 
 export async function forwardCall(
@@ -133,6 +134,12 @@ class CallInProgress implements OngoingCall, RelayedCall {
     const { client, connections, metrics, responseBytesMax } = this.#context;
     const interruption = this.#interruption;
     const { left, cut } = interruption;
+    const enveloped = {
+      format: operation.format,
+      sentIn: operation.envelope,
+      betas: plan.betas,
+      isStream: isStreamed(plan),
+    };
     const cutUnanswered = () => cut.cancel();
     if (this.#isClosing) {
       left.onCancel(cutUnanswered);
@@ -142,9 +149,10 @@ class CallInProgress implements OngoingCall, RelayedCall {
       plan.candidates,
       {
         method: request.method,
-        pathFor: (connection) => providerPath(connection, operation, plan.model),
-        headers: request.headers,
-        bodyFor: (connection) => bodyOf(plan, connection, outputCap(plan, admitted)),
+        pathFor: (connection) => providerPath(connection, operation, plan.model, isStreamed(plan)),
+        headersFor: (connection) => envelopedHeaders(request.headers, connection, enveloped),
+        bodyFor: (connection) =>
+          envelopedBody(bodyOf(plan, connection, outputCap(plan, admitted)), connection, enveloped),
         observer: this.#attempts,
         cut,
       },

@@ -8,6 +8,7 @@ import {
   type GatewaySettings,
   type GatewaySettingsCache,
   kindOf,
+  mayBeDeployment,
 } from '../capabilities/integration/connections/index.ts';
 import type { ModelCapabilitiesCache, PriceInForce } from '../capabilities/spend/models/index.ts';
 import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts';
@@ -25,6 +26,7 @@ import type { TokenRatios } from './body/token-ratios.ts';
 import { type CallPriceDependencies, findCallPrice, type PricedModel, placeOf } from './call-price.ts';
 import { type CallService, callServiceOf } from './call-service.ts';
 import { type CallTools, planTools, toolsOf, withoutTools } from './call-tools.ts';
+import { betasOf } from './envelopes.ts';
 import { GatewayError } from './errors/gateway-error.ts';
 import { paceOf } from './pace/rate-bounds.ts';
 import type { ParsedCall } from './parse-call.ts';
@@ -55,6 +57,8 @@ export interface CallPlan {
   readonly pricedAt: CalledAt;
   /** The model that has this price, if it was learned from responses of the deployment. */
   readonly learnedModel: string | undefined;
+  /** The id of the model at the place with this price, if the price is found by it. */
+  readonly pricedId: string | undefined;
   /** True if the org has a price of its own for exactly the called name. */
   readonly hasOwnPrice: boolean;
   readonly service: CallService;
@@ -77,6 +81,8 @@ export interface CallPlan {
   /** True if the response shows every output token. It may still name another model, which hides some. */
   readonly showsOutput: boolean;
   readonly settings: GatewaySettings;
+  /** Beta features that the client has turned on. */
+  readonly betas: readonly string[];
   /** True if the call is sent as a stream, which the gateway puts together for the client. */
   readonly isAssembled: boolean;
   /** Set if the hold follows the duration of the call (`hold: paced`). */
@@ -138,7 +144,7 @@ export async function planCall(
   if (found === undefined) {
     throw await unplanned(deps, priced, serving);
   }
-  const { price, candidates, calledAt, learnedModel, hasOwnPrice } = found;
+  const { price, candidates, calledAt, learnedModel, pricedId, hasOwnPrice } = found;
   const foundCapabilities = deps.capabilities.all();
   const capabilities = foundCapabilities instanceof Promise ? await foundCapabilities : foundCapabilities;
   const known = capabilities.get(price.model ?? resolved) ?? capabilities.get(resolved);
@@ -195,6 +201,7 @@ export async function planCall(
     price,
     pricedAt: calledAt,
     learnedModel,
+    pricedId,
     hasOwnPrice,
     service,
     tools,
@@ -215,6 +222,7 @@ export async function planCall(
       canReason: known?.capabilities?.includes('reasoning'),
     }),
     settings,
+    betas: betasOf(call.format, request.betas, call.body),
     isAssembled,
     paced:
       settings.hold === 'paced' && (call.isStream || isAssembled) && maxOutputTokens > 0
@@ -256,7 +264,7 @@ async function unplanned(
   { orgId, model, nowMs }: PricedModel,
   serving: readonly Connection[],
 ): Promise<GatewayError> {
-  const withDeployments = serving.find((connection) => kindOf(connection).servesDeployments);
+  const withDeployments = serving.find((connection) => mayBeDeployment(connection, model));
   const hint = withDeployments === undefined ? '' : deploymentHint(withDeployments, model);
   return serving.length > 0 || (await prices.findForCall(orgId, model, nowMs)) === undefined
     ? new GatewayError(

@@ -6,6 +6,7 @@ import {
   calledAtOf,
   type GatewaySettings,
   kindOf,
+  speaks,
   type WantedConnection,
 } from '../../src/capabilities/integration/connections/index.ts';
 import { formatUsd } from '../../src/kernel/money.ts';
@@ -67,6 +68,7 @@ export function connectionTo(
     calledAt: calledAtOf({ kind, baseUrl }),
     priority: 0,
     weight: 1,
+    modelNames: new Set(),
     headers: {},
     deploymentModels: {},
     // Longer than a busy machine needs. Tests of timeouts replace them.
@@ -82,9 +84,7 @@ export function serves(connection: Connection, wanted: WantedConnection): boolea
   if ('kind' in wanted) {
     return connection.kind === wanted.kind;
   }
-  return 'connection' in wanted
-    ? connection.name === wanted.connection
-    : kindOf(connection).paths.has(wanted.format);
+  return 'connection' in wanted ? connection.name === wanted.connection : speaks(connection, wanted.format);
 }
 
 /** Prices in dollars per million tokens: a token of input costs $0.000001, one of output $0.00001. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { seedsOf } from '../../../test/support/seeds.ts';
-import { editBody, editEach } from './edit-body.ts';
+import { editBody, editEach, removeMembers } from './edit-body.ts';
 
 const { forAll } = seedsOf('gateway-bodies');
 
@@ -58,4 +58,20 @@ test('a member of each object in a list changes, and no other byte', () => {
   for (const text of ['{"requests":[]}', '{"requests":{"model":"a"}}', '{"model":"a"}']) {
     expect(edit(text)).toBe(text);
   }
+});
+
+test('a body without some members has every other member with its value', () => {
+  forAll(
+    fc.property(
+      fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 6 }),
+      fc.integer({ min: 0, max: 3 }),
+      fc.func(fc.boolean()),
+      (fields, spaces, isRemoved) => {
+        const names = new Set(Object.keys(fields).filter((name) => isRemoved(name)));
+        const kept = Object.entries(fields).filter(([name]) => !names.has(name));
+        const without = removeMembers(Buffer.from(padded(fields, spaces)), names).toString();
+        expect(JSON.parse(without)).toEqual(JSON.parse(padded(Object.fromEntries(kept), 0)));
+      },
+    ),
+  );
 });

@@ -2,7 +2,7 @@
 import { itemsAt, type JsonMember, membersAt, objectStartOf } from './json-positions.ts';
 
 /** New values by member name. A dot names a member of an inner object (`stream_options.include_usage`). */
-export type BodyChanges = Readonly<Record<string, string | number | boolean>>;
+export type BodyChanges = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
 interface Edit {
   readonly start: number;
@@ -68,6 +68,25 @@ export function editBody(body: Buffer, changes: BodyChanges, renames: BodyRename
     edits.push(insertion(body, start, added));
   }
   return apply(body, edits);
+}
+
+/** Returns the body without these members. */
+export function removeMembers(body: Buffer, names: ReadonlySet<string>): Buffer {
+  const start = objectStartOf(body);
+  const members = start === undefined ? [] : membersAt(body, start);
+  const lastKept = members.findLastIndex(({ name }) => !names.has(name));
+  const edits: Edit[] = [];
+  for (const [index, { name, start: from }] of members.entries()) {
+    if (index < lastKept && names.has(name)) {
+      edits.push({ start: from, end: members[index + 1]?.start ?? from, text: '' });
+    }
+  }
+  const last = members.at(-1);
+  if (last !== undefined && lastKept < members.length - 1) {
+    const from = members[lastKept]?.valueEnd ?? members[0]?.start ?? last.valueEnd;
+    edits.push({ start: from, end: last.valueEnd, text: '' });
+  }
+  return edits.length === 0 ? body : apply(body, edits);
 }
 
 /** Returns the body with this text in place of the member of each object in a list. Objects without the member stay as they are. */

@@ -35,7 +35,7 @@ test('an error whose body does not end delays the next attempt by seconds, so th
       countAttempt: () => undefined,
     },
     [connectionTo('http://127.0.0.1')],
-    { method: 'POST', pathFor: () => '/', headers: {}, bodyFor: () => undefined },
+    { method: 'POST', pathFor: () => '/', headersFor: () => ({}), bodyFor: () => undefined },
     new Cancellation(),
   );
   await vi.advanceTimersByTimeAsync(20_000);

@@ -23,7 +23,8 @@ export interface ForwardedCall {
   readonly method: string;
   /** Returns the path and query below the base URL of a connection. */
   pathFor(connection: Connection): string;
-  readonly headers: IncomingHttpHeaders;
+  /** Returns the headers of the client that a connection may get. */
+  headersFor(connection: Connection): IncomingHttpHeaders;
   /** Returns the body for a connection. Providers differ in the name of the output maximum. */
   bodyFor(connection: Connection): Buffer | undefined;
   /** Undefined for calls that providers do not charge for. */
@@ -148,7 +149,7 @@ async function attemptOnce(
       connection,
       method: call.method,
       path: call.pathFor(connection),
-      headers: requestHeaders(call.headers, connection),
+      headers: requestHeaders(call.headersFor(connection), connection),
       body: call.bodyFor(connection),
       cut: call.cut,
       atMs: Date.now(),

@@ -1,7 +1,9 @@
 /** The operations that the gateway serves, and the interface of its path prefixes. */
 import {
   type Connection,
+  type Envelope,
   kindOf,
+  modelIdAt,
   type WantedConnection,
 } from '../../capabilities/integration/connections/index.ts';
 import type { CallFormat } from '../../kernel/providers/call-format.ts';
@@ -35,6 +37,8 @@ interface Forwarded {
   readonly query: string;
   /** The version of the API that the client calls, if the path at the provider has it. */
   readonly version?: string;
+  /** The envelope in which the client has sent the call. */
+  readonly envelope?: Envelope;
 }
 
 export interface MeteredOperation extends Forwarded {
@@ -86,8 +90,17 @@ export function providerPath(
   connection: Connection,
   { format, below, query, version = '' }: Forwarded,
   model: string | undefined,
+  isStream: boolean,
 ): string {
-  const path = (kindOf(connection).paths.get(format) ?? format.path).replace('{version}', version);
-  const ofModel = model === undefined ? path : path.replace('{model}', () => encodeURIComponent(model));
-  return `${ofModel}${below}${query}`;
+  const { paths, envelopes } = kindOf(connection);
+  const envelope = envelopes.get(format);
+  const path =
+    envelope === undefined
+      ? `${paths.get(format) ?? format.path}${below}${query}`
+      : isStream
+        ? envelope.streamPath
+        : envelope.path;
+  const id = model === undefined ? undefined : modelIdAt(connection, model);
+  const ofModel = id === undefined ? path : path.replace('{model}', () => encodeURIComponent(id));
+  return ofModel.replace('{version}', version);
 }

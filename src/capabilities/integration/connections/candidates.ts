@@ -2,12 +2,10 @@
 import { withoutDateSuffix, withoutProviderPrefixes } from '../../../kernel/model-names.ts';
 import { matchesPattern, type Pattern, patternOf } from '../../../kernel/policy.ts';
 import type { Connection, WantedConnection } from './connection.ts';
-import { kindOf } from './kinds/index.ts';
+import { kindOf, speaks } from './kinds/index.ts';
 
 /** A connection with its models, parsed once. */
 export interface LoadedConnection extends Connection {
-  /** Models without a wildcard. */
-  readonly modelNames: ReadonlySet<string>;
   readonly modelPatterns: readonly Pattern[];
 }
 
@@ -65,9 +63,7 @@ function serves(connection: Connection, wanted: WantedConnection): boolean {
   if ('kind' in wanted) {
     return connection.kind === wanted.kind;
   }
-  return 'connection' in wanted
-    ? connection.name === wanted.connection
-    : kindOf(connection).paths.has(wanted.format);
+  return 'connection' in wanted ? connection.name === wanted.connection : speaks(connection, wanted.format);
 }
 
 /** `isNamed` returns whether the connection has another name of the model. */
@@ -78,9 +74,12 @@ function rankOf(
   isNamed: (connection: LoadedConnection) => boolean,
 ): Rank | undefined {
   const { modelNames, modelPatterns } = connection;
+  const { isAnyProvider, modelId } = kindOf(connection);
+  const id = model === undefined ? undefined : modelId === undefined ? model : modelId(model, connection);
   if (modelNames.size === 0 && modelPatterns.length === 0) {
     // A connection without a list of models would take calls that are meant for another provider.
-    return kindOf(connection).isAnyProvider && !('connection' in wanted) ? undefined : ranks.every;
+    const isForOthers = isAnyProvider || (model !== undefined && id === undefined);
+    return isForOthers && !('connection' in wanted) ? undefined : ranks.every;
   }
   if (model === undefined) {
     return ranks.every;
@@ -88,10 +87,12 @@ function rankOf(
   if (modelNames.has(model)) {
     return ranks.exact;
   }
-  if (isNamed(connection)) {
+  if (isNamed(connection) || (id !== undefined && modelNames.has(id))) {
     return ranks.alias;
   }
-  return modelPatterns.some((pattern) => matchesPattern(pattern, model)) ? ranks.pattern : undefined;
+  const isMatched = (name: string | undefined) =>
+    name !== undefined && modelPatterns.some((pattern) => matchesPattern(pattern, name));
+  return isMatched(model) || isMatched(id) ? ranks.pattern : undefined;
 }
 
 /** Returns the model without the prefix of a provider and without the date of its release. */

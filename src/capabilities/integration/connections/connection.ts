@@ -29,6 +29,8 @@ export interface Connection {
   readonly region: string | undefined;
   readonly priority: number;
   readonly weight: number;
+  /** The names in its list of models, without patterns. */
+  readonly modelNames: ReadonlySet<string>;
   /** Headers to add to each request, with lower-case names. They never contain credentials. */
   readonly headers: Readonly<Record<string, string>>;
   /** Models by the name of their deployment, as its owner states them. */

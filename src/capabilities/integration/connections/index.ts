@@ -19,15 +19,20 @@ export {
   gatewayDefaults,
   readGatewaySettings,
 } from './gateway-settings.ts';
+export type { Envelope, TokenCounting } from './kinds/envelope.ts';
 export {
   accountHeaders,
   type ConnectionKind,
   calledAtOf,
   connectionKinds,
   defaultUrlsOf,
+  formatsOf,
   keyHeaders,
   kindNames,
   kindOf,
+  mayBeDeployment,
+  modelIdAt,
+  speaks,
 } from './kinds/index.ts';
 export type { ProviderKind } from './kinds/provider-kind.ts';
 export { registerConnectionMetrics } from './metrics.ts';

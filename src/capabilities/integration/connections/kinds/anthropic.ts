@@ -19,6 +19,8 @@ export const anthropic: ProviderKind = {
   provider: 'anthropic',
   urlParameters: [],
   paths: new Map([[messages, path]]),
+  envelopes: new Map(),
+  modelId: undefined,
   credentialSources: anthropicSources,
   authenticate(request, credential) {
     sendKey(request, credential);

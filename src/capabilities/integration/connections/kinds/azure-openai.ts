@@ -19,6 +19,8 @@ export const azureOpenAi: ProviderKind = {
   // Deployments need it with every request.
   urlParameters: ['api-version'],
   paths: openAiPaths,
+  envelopes: new Map(),
+  modelId: undefined,
   credentialSources: azureSources,
   authenticate: keyHeader('api-key'),
   keyHeaders: ['api-key'],

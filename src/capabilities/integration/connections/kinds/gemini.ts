@@ -14,6 +14,8 @@ export const gemini: ProviderKind = {
   provider: 'google',
   urlParameters: [],
   paths: new Map([format, embeddings].map((one) => [one, path])),
+  envelopes: new Map(),
+  modelId: undefined,
   credentialSources: {},
   authenticate: keyHeader('x-goog-api-key'),
   keyHeaders: ['x-goog-api-key'],

@@ -1,12 +1,13 @@
 /** The registry of kinds of connections, in the order in which they are shown. */
 import { knownHostOf } from '../../../../kernel/known-hosts.ts';
 import type { CalledAt } from '../../../../kernel/model-hosts.ts';
+import type { CallFormat } from '../../../../kernel/providers/call-format.ts';
 import { anthropic } from './anthropic.ts';
 import { azureOpenAi } from './azure-openai.ts';
 import { gemini } from './gemini.ts';
 import { openai } from './openai.ts';
 import { openAiCompatible } from './openai-compatible.ts';
-import type { ProviderKind, ProviderUrls } from './provider-kind.ts';
+import type { ModelsAt, ProviderKind, ProviderUrls } from './provider-kind.ts';
 
 export const connectionKinds = {
   openai,
@@ -25,6 +26,30 @@ export function kindOf({ kind }: { readonly kind: ConnectionKind }): ProviderKin
 
 export function isOfKnownKind({ kind }: { readonly kind: string }): boolean {
   return Object.hasOwn(connectionKinds, kind);
+}
+
+/** Returns the formats that connections of a kind speak, as they are or in an envelope. */
+export function formatsOf(kind: ProviderKind): readonly CallFormat[] {
+  return [...kind.paths.keys(), ...kind.envelopes.keys()];
+}
+
+export function speaks(connection: { readonly kind: ConnectionKind }, format: CallFormat): boolean {
+  const { paths, envelopes } = kindOf(connection);
+  return paths.has(format) || envelopes.has(format);
+}
+
+/** Returns the name by which the provider of a connection knows a model. */
+export function modelIdAt(connection: ModelsAt & { readonly kind: ConnectionKind }, model: string): string {
+  return kindOf(connection).modelId?.(model, connection) ?? model;
+}
+
+/** Returns true if the name may be that of a deployment: it says nothing about the model. */
+export function mayBeDeployment(
+  connection: ModelsAt & { readonly kind: ConnectionKind },
+  name: string,
+): boolean {
+  const { servesDeployments, modelId } = kindOf(connection);
+  return servesDeployments && modelId?.(name, connection) === undefined;
 }
 
 /** Where the models of a connection are called: its provider is null if nothing is known of its host. A known host names the region. */

@@ -11,6 +11,8 @@ export const openAiCompatible: ProviderKind = {
   provider: null,
   urlParameters: [],
   paths: openAiPaths,
+  envelopes: new Map(),
+  modelId: undefined,
   credentialSources: {},
   authenticate: bearerToken,
   keyHeaders: ['authorization'],

@@ -12,6 +12,8 @@ export const openai: ProviderKind = {
   provider: 'openai',
   urlParameters: [],
   paths: openAiPaths,
+  envelopes: new Map(),
+  modelId: undefined,
   credentialSources: openAiSources,
   authenticate: bearerToken,
   keyHeaders: ['authorization'],

@@ -2,9 +2,11 @@
  * A kind of connection: what differs between providers behind the same wire formats. Each has a file, and a line in `index.ts`. Kinds have
  * all members, in this order: objects of one hidden class are read faster.
  */
+import type { CalledAt } from '../../../../kernel/model-hosts.ts';
 import type { CallFormat } from '../../../../kernel/providers/call-format.ts';
 import type { Credential } from '../../../../platform/cloud-credentials/credential.ts';
 import type { CredentialSource } from '../../../../platform/cloud-credentials/credential-source.ts';
+import type { Envelope } from './envelope.ts';
 
 export interface ProviderKind {
   /** As people read it. */
@@ -19,6 +21,13 @@ export interface ProviderKind {
   readonly urlParameters: readonly string[];
   /** The formats that it speaks, with the path of each below the base URL. `{version}` in it is that of the client. */
   readonly paths: ReadonlyMap<CallFormat, string>;
+  /** The formats that it speaks in an envelope of its own. */
+  readonly envelopes: ReadonlyMap<CallFormat, Envelope>;
+  /**
+   * Returns the id by which the provider calls a model, which clients may know by another name; undefined if it serves no such model.
+   * Without this member, it takes every name as it is.
+   */
+  readonly modelId: ((model: string, at: ModelsAt) => string | undefined) | undefined;
   /** Where connections may take credentials from instead of a key, in the order of advice. */
   readonly credentialSources: Readonly<Record<string, CredentialSource>>;
   /**
@@ -42,6 +51,13 @@ export interface ProviderKind {
   /** Returns true if the provider may have generated an answer, and charge for it, although it answered with an error. */
   mayChargeFailure(response: FailedResponse, answer: unknown): boolean;
   readonly test: TestCall;
+}
+
+/** The models of a connection. */
+export interface ModelsAt {
+  /** The names in its list of models, without patterns. */
+  readonly modelNames: ReadonlySet<string>;
+  readonly calledAt: CalledAt;
 }
 
 /** URLs that the deployment sets. */
