@@ -22,6 +22,7 @@ import {
 } from '../../src/capabilities/spend/price-lists/index.ts';
 import { withBatchPrices } from './batch-prices.ts';
 import { aliasesOfDated, genaiModels, imageModels } from './earlier-models.ts';
+import { withRegionalPrices } from './regional-prices.ts';
 import { searchModels, withToolPrices } from './tool-prices.ts';
 
 const { values } = parseArgs({
@@ -65,6 +66,7 @@ const catalog: Catalog = {
   )
     .filter((one) => priceOf(one) !== undefined)
     .map(withoutDetails)
+    .map(withRegionalPrices)
     .sort((a, b) => (a.model < b.model ? -1 : 1)),
 };
 const lines = catalog.models.map((one) => `    ${JSON.stringify(one)}`).join(',\n');

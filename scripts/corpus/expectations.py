@@ -291,7 +291,9 @@ def text_of(amount):
 def service_of(entry, usage, response):
     """Anthropic reports its tier and place with the usage: https://platform.claude.com/docs/en/api/service-tiers"""
     if entry["api"] == "gemini":
-        return usage.get("serviceTier"), None
+        # Vertex AI names the traffic: https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/GenerateContentResponse
+        traffic = usage.get("trafficType", "").lower().removeprefix("on_demand_")
+        return usage.get("serviceTier") or traffic or None, None
     fields = usage if entry["api"] == "messages" else response
     return fields.get("service_tier"), usage.get("inference_geo")
 

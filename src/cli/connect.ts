@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { Argument, Command, InvalidArgumentError } from 'commander';
-import { kindNames, kindOf } from '../capabilities/integration/connections/index.ts';
+import { kindNames, kindOf, type ProviderKind } from '../capabilities/integration/connections/index.ts';
 import { shellVariable } from '../config/setting.ts';
 import { secretFields } from '../platform/cloud-credentials/credential-source.ts';
 import { isWellFormedKey } from '../platform/http/routes/key-format.ts';
@@ -44,7 +44,11 @@ export function connectCommand(): Command {
         'env:NAME or file:PATH',
       addField,
     )
-    .option('--region <region>', 'region of a cloud whose requests are signed, if the URL does not name it')
+    .option(
+      '--region <region>',
+      'region of a cloud whose requests are signed, if the URL does not name it; with --project the location of Vertex AI',
+    )
+    .option('--project <id>', 'project of Google Cloud, for Vertex AI: instead of --base-url, with --region')
     .option('--base-url <url>', `URL of the API; required for ${list.format(withoutUrl)}`)
     .option('--name <name>', 'name of the connection (default: the provider)')
     .option('--models <list>', 'models separated by commas, such as gpt-*,o4-mini (default: all)', (names) =>
@@ -84,6 +88,7 @@ interface ConnectOptions {
   readonly credentials?: string;
   readonly credential?: CredentialOptions;
   readonly region?: string;
+  readonly project?: string;
   readonly keyEnv?: string;
   readonly serviceEnv?: string;
   readonly baseUrl?: string;
@@ -95,14 +100,15 @@ interface ConnectOptions {
 }
 
 async function connect(provider: string, options: ConnectOptions): Promise<void> {
-  const { baseUrl, name = provider, models, deployment } = options;
-  const kind = providers.find(({ commandName }) => commandName === provider)?.kind;
+  const { name = provider, models, deployment } = options;
+  const { kind, account } = providers.find(({ commandName }) => commandName === provider) ?? {};
+  const { baseUrl, region } = placeOf(options, account);
   const key = await keySource(options);
   const access = await openOrg(options, { createIfNone: true });
   const path = `/v1/orgs/${access.orgId}/connections`;
   const fields = {
     ...key,
-    ...(options.region !== undefined && { region: options.region }),
+    ...(region !== undefined && { region }),
     ...(baseUrl !== undefined && { base_url: baseUrl }),
     ...(models !== undefined && { models }),
   };
@@ -143,6 +149,20 @@ async function connect(provider: string, options: ConnectOptions): Promise<void>
     `${verb} the connection "${connection.name}" (${connection.id}): ${connection.base_url}, with ${source}`,
   );
   print(nextSteps(options));
+}
+
+/** Returns the base URL and the region. A project and its location are a base URL. */
+function placeOf(
+  { baseUrl, project, region }: ConnectOptions,
+  account: ProviderKind['account'],
+): Pick<ConnectOptions, 'baseUrl' | 'region'> {
+  if (project === undefined) {
+    return { ...(baseUrl !== undefined && { baseUrl }), ...(region !== undefined && { region }) };
+  }
+  if (account === undefined || baseUrl !== undefined || region === undefined) {
+    throw new Error('--project is for Vertex AI, with --region and without --base-url');
+  }
+  return { baseUrl: account.urlOf(project, region) };
 }
 
 /** Returns the next commands, with the options for the organization and the service. */

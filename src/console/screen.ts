@@ -55,6 +55,8 @@ export interface ShownKind {
   readonly label: string;
   /** True if its connections need not name a URL. */
   readonly hasDefaultUrl: boolean;
+  /** The form of its URLs, if they name an account. */
+  readonly urlForm: string | undefined;
 }
 
 export type FormAccess = (path: string) => ApiFailure | undefined;

@@ -9,7 +9,9 @@ const requiresCompletionMaximum = /(?<![a-z0-9])(o\d|gpt-?([5-9]|[12]\d)|codex)/
 
 /** Returns the body to send. It sets the output maximum and the request for usage, and the model if another one was chosen. */
 export function bodyOf(plan: CallPlan, connection: Connection, maxOutputTokens: number): Buffer {
-  const { call, model, tools } = plan;
+  const { call, tools } = plan;
+  const { isAnyProvider, imitated } = kindOf(connection);
+  const model = imitated.get(call.format)?.(plan.model) ?? plan.model;
   const changes: Record<string, string | number | boolean> = {};
   const renames: Record<string, string> = {};
   const each = Math.floor(maxOutputTokens / call.choices);
@@ -23,7 +25,8 @@ export function bodyOf(plan: CallPlan, connection: Connection, maxOutputTokens: 
     }
     const documented = output.maxNames.map((name) => `${call.maxPath}${name}`);
     if (!call.maxFields.some(({ path }) => documented.includes(path))) {
-      changes[`${call.maxPath}${kindOf(connection).isAnyProvider ? compatibleMaxName : maxName}`] = each;
+      changes[`${call.maxPath}${isAnyProvider || imitated.has(call.format) ? compatibleMaxName : maxName}`] =
+        each;
     }
     if (isMaximumUnknown(call, model, connection)) {
       if (compatibleMaxName in call.body) {
@@ -57,8 +60,13 @@ export function bodyOf(plan: CallPlan, connection: Connection, maxOutputTokens: 
 }
 
 /** Returns true if the provider may not know the newer name of the output maximum. Many providers reject a body with both names. */
-function isMaximumUnknown({ hasNewerMaximum }: ParsedCall, model: string, connection: Connection): boolean {
-  return kindOf(connection).isAnyProvider && hasNewerMaximum && !requiresCompletionMaximum.test(model);
+function isMaximumUnknown(
+  { format, hasNewerMaximum }: ParsedCall,
+  model: string,
+  connection: Connection,
+): boolean {
+  const { isAnyProvider, imitated } = kindOf(connection);
+  return (isAnyProvider || imitated.has(format)) && hasNewerMaximum && !requiresCompletionMaximum.test(model);
 }
 
 /** Returns true if the gateway requests the chunk with the usage, because the client did not. */

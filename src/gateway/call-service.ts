@@ -34,6 +34,8 @@ export interface ServiceRules {
   readonly predictedTokens: number;
   /** Region of the connection; undefined if it is unknown. */
   readonly region?: string | undefined;
+  /** Service tier that a connection selects for all its calls. */
+  readonly tier?: string | undefined;
 }
 
 /** Spellings of `1h` in JSON text, which may escape any character. */
@@ -44,12 +46,12 @@ const noCharges: CallService['charged'] = {};
 export function callServiceOf(
   price: Tariff,
   { format, body, bytes }: ParsedCall,
-  { model, inputTokens, tools, predictedTokens, region }: ServiceRules,
+  { model, inputTokens, tools, predictedTokens, region, tier }: ServiceRules,
 ): CallService {
   const { request } = format;
   const searches = searchesOf(price, format, model);
   const charged = chargesOf(request, bytes, inputTokens, mostCalls(unitsOf(searches, tools), tools.units));
-  const requested = request.serviceOf(body);
+  const requested = { ...request.serviceOf(body), ...(tier !== undefined && { service_tier: tier }) };
   const { rates, stated } = ratesOf(
     price,
     region === undefined ? requested : { region, ...requested },

@@ -116,7 +116,7 @@ export async function planTools(
   const priced: Priced[] = [];
   const tokensOnly = new Set<string>(isAnyProvider ? [] : offered.flatMap(freeWith));
   let calls = 0;
-  for (const tool of offered) {
+  for (const tool of offered.filter((one) => !one.isStored || pricedUnit(one, rules.price) !== undefined)) {
     // The maximum in the body takes precedence over that of the settings, because the provider applies it.
     const usual = bodyMax ?? (isOneSearch(tool, format, model) ? 1 : settings.maxToolCalls);
     const own = callsOf(tool, format, usual);

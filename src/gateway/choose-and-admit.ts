@@ -187,7 +187,7 @@ async function rank(
   { caller, now, call, attribution, orgId }: ChooseRequest,
   model: string,
 ): Promise<readonly string[]> {
-  const { hold } = settingsOf(caller, await settings.find(orgId));
+  const { hold, defaultMaxOutputTokens } = settingsOf(caller, await settings.find(orgId));
   const input = inputPartsOf(call, model);
   const inputTokens = estimatedInputTokens(input, {
     ratio: ratios.of({ orgId, keyId: caller.keyId, model }, input),
@@ -196,7 +196,9 @@ async function rank(
     isContextEnforced: false,
     hasTools: call.hasTools,
   });
-  const most = (call.maxOutputTokens ?? 1) * call.choices;
+  // Without a maximum the call may have that of the org, so that its cost decides and not that of the input alone.
+  const usual = call.format.request.output === undefined ? 1 : defaultMaxOutputTokens;
+  const most = (call.maxOutputTokens ?? usual) * call.choices;
   const paced = { pace: usualPace, maxOutputTokens: most, answers: call.choices };
   // The choice must not deny a call because of output that is not held at first. The admission checks the hold of each model.
   const maxOutputTokens = hold === 'paced' && call.isStream ? pacedHolds.firstTokens(paced) : most;

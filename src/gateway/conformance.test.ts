@@ -136,11 +136,18 @@ function isOutputEnded({ response }: CallFormat, text: string): boolean {
 }
 
 /** The parts of our paths between their prefix and the path of the format. A prefix with another layout fails the test of the prefixes. */
-const layouts = ['', '/v1', '/v1beta', '/deployments/{model}'].flatMap((layout) => [
+const vertexLayout = '/v1/projects/any/locations/any/publishers/google';
+const layouts = ['', '/v1', '/v1beta', vertexLayout, '/deployments/{model}'].flatMap((layout) => [
   layout,
   `/{connection}${layout}`,
   `/{connection}/openai${layout}`,
 ]);
+
+/** Returns the method after the model of a path; empty if the format has none. */
+function methodOf({ request }: CallFormat, path: string): string {
+  const [method = ''] = request.isModelInPath ? (/:\w+$/.exec(path) ?? []) : [];
+  return method;
+}
 
 /** Returns all of our paths below which a connection of this kind is called in this format. */
 function pathsTo(
@@ -148,7 +155,7 @@ function pathsTo(
   format: CallFormat,
   { model, path }: FormatSample,
 ): string[] {
-  const [method = ''] = format.request.isModelInPath ? (/:\w+$/.exec(path) ?? []) : [];
+  const method = methodOf(format, path);
   const connection = connectionTo('http://127.0.0.1', kind);
   return servedPaths
     .flatMap(({ prefix }) => layouts.map((layout) => `${prefix}${layout}${format.path}${method}`))
@@ -166,7 +173,9 @@ const cases = kindNames.flatMap((kind) =>
     const sample = formatSamples[format.name as FormatName];
     const ourPaths = pathsTo(kind, format, sample);
     // The version before it is that of our path.
-    const providerPath = sample.providerPaths?.plain.replace('/v1beta', '') ?? path;
+    const ofModel = path.replace('/{version}', '').replace('{model}', sample.model);
+    const ofAccount = ofModel.replace('{account}', kindOf({ kind }).account?.example ?? '');
+    const providerPath = `${ofAccount}${methodOf(format, sample.path)}`;
     return { kind, format, path: providerPath, sample, name: format.name, ourPaths };
   }),
 );
@@ -210,7 +219,8 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
   const { body, tool } = sample;
   const { model, streamPath = sample.path } = sample;
   const { output, requestsUsage } = format.request;
-  const { keyHeaders, namesModels }: ProviderKind = kindOf({ kind });
+  const { keyHeaders, namesModels, imitated }: ProviderKind = kindOf({ kind });
+  const keyHeader = imitated.has(format) ? 'authorization' : keyHeaders[0];
   const errors = Object.keys(providerErrors) as ProviderError[];
 
   beforeEach(() => {
@@ -240,7 +250,7 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
     expect(request?.url.endsWith(path)).toBe(true);
     const headers = Object.entries(request?.headers ?? {});
     const withKey = headers.filter(([, value]) => String(value).includes(providerKey));
-    expect(withKey.map(([header]) => header)).toEqual(keyHeaders);
+    expect(withKey.map(([header]) => header)).toEqual([keyHeader]);
     expect(headers.filter(([, value]) => String(value).includes(gateway.key))).toEqual([]);
     expectBilled(gateway.provider, await lastRuns(), model);
   });

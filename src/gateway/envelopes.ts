@@ -33,10 +33,8 @@ export function envelopedBody(body: Buffer, connection: Connection, call: Envelo
   const envelope = envelopeAt(connection, format);
   const member = format.request.betas?.member;
   if (envelope !== undefined) {
-    const changes: BodyChanges = {
-      ...envelope.added,
-      ...(member !== undefined && betas.length > 0 && { [member]: betas }),
-    };
+    const hasBetaMember = member !== undefined && betas.length > 0 && envelope.takesBetaHeader !== true;
+    const changes: BodyChanges = { ...envelope.added, ...(hasBetaMember && { [member]: betas }) };
     return editBody(removeMembers(body, new Set(envelope.removed)), changes);
   }
   if (sentIn === undefined) {
@@ -55,7 +53,10 @@ export function envelopedHeaders(
   const envelope = envelopeAt(connection, format);
   const header = format.request.betas?.header;
   if (envelope !== undefined) {
-    const removed = new Set([...Object.keys(envelope.headers), header]);
+    const removed = new Set<string | undefined>(Object.keys(envelope.headers));
+    if (envelope.takesBetaHeader !== true) {
+      removed.add(header);
+    }
     return Object.fromEntries(Object.entries(headers).filter(([name]) => !removed.has(name)));
   }
   if (sentIn === undefined) {

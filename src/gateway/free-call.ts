@@ -13,7 +13,7 @@ import type { Caller } from '../platform/http/routes/access.ts';
 import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
 import { CallMemory } from './body/call-memory.ts';
 import { editBody } from './body/edit-body.ts';
-import { envelopeAt, envelopedHeaders } from './envelopes.ts';
+import { envelopeAt, envelopedBody, envelopedHeaders } from './envelopes.ts';
 import { keyRejected } from './errors/call-errors.ts';
 import { GatewayError } from './errors/gateway-error.ts';
 import { type AttemptsResult, attemptCall, notAttempted } from './forward/attempts.ts';
@@ -160,7 +160,7 @@ function send(
       headersFor: (connection) =>
         envelopedHeaders(headers, connection, {
           ...operation,
-          sentIn: undefined,
+          sentIn: operation.envelope,
           betas: [],
           isStream: false,
         }),
@@ -189,9 +189,15 @@ function bodyToCount(
   model: string | undefined,
 ): Buffer | undefined {
   const counting = countingAt(connection, operation);
-  return counting === undefined || body === undefined || model === undefined
-    ? body
-    : counting.bodyOf(editBody(body, { model: modelIdAt(connection, model) }));
+  const { format, envelope } = operation;
+  if (body === undefined || model === undefined || (counting === undefined && envelope === undefined)) {
+    return body;
+  }
+  const named = editBody(body, { model: modelIdAt(connection, envelope?.nameOf?.(model) ?? model) });
+  return (
+    counting?.bodyOf(named) ??
+    envelopedBody(named, connection, { format, sentIn: envelope, betas: [], isStream: false })
+  );
 }
 
 function modelOf(operation: FreeOperation): string | undefined {

@@ -180,11 +180,12 @@ export function createGateway(deps: GatewayDependencies): Gateway {
       );
     }
     const caller = await identifyCaller(deps, request);
-    if (operation === undefined) {
+    if (operation === undefined || operation.kind === 'unserved') {
+      const unserved = `The gateway does not serve ${request.method} ${pathOf(request.url)}.`;
       throw new GatewayError(
         404,
         'not_found',
-        `The gateway does not serve ${request.method} ${pathOf(request.url)}.`,
+        operation === undefined ? unserved : `${unserved} ${operation.reason}`,
       );
     }
     switch (operation.kind) {
@@ -333,7 +334,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
 }
 
 function operationName(operation: GatewayOperation | undefined): string {
-  if (operation === undefined) {
+  if (operation === undefined || operation.kind === 'unserved') {
     return 'unknown';
   }
   return operation.kind === 'metered' ? operation.format.name : operation.kind;

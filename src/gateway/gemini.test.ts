@@ -317,6 +317,31 @@ describe('a model that the gateway chooses', () => {
     expect(await lastRuns()).toMatchObject([{ model: 'gemini-test' }]);
   });
 
+  test('is the cheapest by the output that a call without a maximum may have', async () => {
+    for (const [model, input, output] of [
+      ['gemini-cheap-input', '0.01', '100'],
+      ['gemini-cheap-output', '0.5', '1'],
+    ] as const) {
+      const put = await gateway.world.request('PUT', `/v1/admin/models/${model}`, {
+        key: gateway.world.operatorKey,
+        body: { provider: 'google', input_usd_per_million: input, output_usd_per_million: output },
+      });
+      expect(put.status).toBeLessThan(300);
+      const evaluated = await gateway.world.request('POST', `/v1/orgs/${gateway.org.id}/evals`, {
+        key: gateway.org.ownerKey,
+        body: { suite: 'any', model, score: 1, samples: 100 },
+      });
+      expect(evaluated.status).toBeLessThan(300);
+    }
+    expect((await policy(['gemini-cheap-input', 'gemini-cheap-output'])).status).toBe(200);
+    for (const config of [{}, { maxOutputTokens: 1_000 }]) {
+      gateway.world.clock.advanceSeconds(1);
+      const body = { contents, generationConfig: config };
+      const response = await post(`${models}/purser/auto:generateContent`, body);
+      expect([response.status, chosen(response)]).toEqual([200, 'gemini-cheap-output']);
+    }
+  });
+
   test('is that of each request of a batch', async () => {
     expect((await policy(['embed-cheap'])).status).toBe(200);
     const requests = (model: string) => [
@@ -455,6 +480,28 @@ describe('what Google charges', () => {
     expect(run).toMatchObject(expected);
   });
 
+  test('searches that cached content may offer are held', async () => {
+    const heldFor = async (more: Fields, model = 'gemini-3-test') => {
+      const response = await post(`${models}/${model}:generateContent`, { contents, ...more });
+      expect(response.status).toBe(200);
+      return Number(response.headers.get('x-svc-held-usd'));
+    };
+    const searching = await heldFor({ tools: [{ googleSearch: {} }, { googleMaps: {} }] });
+    for (const name of ['cachedContent', 'cached_content']) {
+      expect(await heldFor({ [name]: 'cachedContents/1' })).toBeGreaterThanOrEqual(searching);
+    }
+    // A model without a price for searches is held as before.
+    expect((await call({ contents, cachedContent: 'cachedContents/1' })).status).toBe(200);
+    gateway.world.clock.advanceSeconds(1);
+    const queries = ['harbour', 'ships', 'quay'];
+    const run = await runOf(
+      answer(usage, { webSearchQueries: queries }, 'gemini-3-test'),
+      { cachedContent: 'cachedContents/1' },
+      'gemini-3-test',
+    );
+    expect(run).toMatchObject({ cost_usd: '0.044', marks: [] });
+  });
+
   test('a tier is held at its rates also beside an empty one in the other spelling', async () => {
     const path = `${models}/gemini-2.5-test:generateContent`;
     const heldFor = async (tiers: Fields) =>
@@ -566,7 +613,7 @@ test('other methods and paths are refused', async () => {
     `${models}/gemini-test:predict`,
     '/gemini/v1beta/interactions',
     '/gemini/v1beta/cachedContents',
-    '/gemini/v1alpha/models/gemini-test:generateContent',
+    '/gemini/v1gamma/models/gemini-test:generateContent',
   ]) {
     expect(await refusal(await post(path, { contents }))).toMatchObject({
       status: 404,

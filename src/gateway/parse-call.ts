@@ -9,6 +9,7 @@ import {
   thinkingTokensOf,
 } from '../kernel/providers/call-request.ts';
 import { type Fields, fieldsOf } from '../kernel/providers/fields.ts';
+import { snakeCase } from '../kernel/providers/gemini/members.ts';
 import { inlineTools } from '../kernel/providers/inline-tools.ts';
 import { requestsReasoning } from '../kernel/providers/visible-output.ts';
 import { isStorable } from '../platform/http/message/json-errors.ts';
@@ -80,6 +81,9 @@ export function* parseCall(
   }
   requireFlag(body, 'stream');
   requireFlag(body, 'background');
+  if (isStream !== undefined && body.stream != null && body.stream !== isStream) {
+    throw invalid('stream', 'must be that of the path');
+  }
   if (body.background === true) {
     // A background response is created after the call, so the gateway would not see its usage.
     throw invalid('background', 'is not supported by the gateway');
@@ -95,6 +99,7 @@ export function* parseCall(
   if (settings.objects.length > 2) {
     throw invalid(settings.objects.at(-1)?.path.slice(0, -1) ?? '', 'is given in two spellings');
   }
+  refuseModelChoices(body, settings);
   const maxFields = maxFieldsOf(format, settings);
   return {
     format,
@@ -183,13 +188,30 @@ function choicesOf(body: Fields): number {
 
 /** Fields with models that a provider may use instead of the requested one, at other prices. */
 const otherModels = ['models', 'fallbacks'];
+/** Settings of Vertex AI by which it chooses the model itself. */
+const modelChoices = ['routingConfig', 'modelConfig', 'modelSelectionConfig'].flatMap((name) => [
+  name,
+  snakeCase(name),
+]);
 
 function refuseOtherModels(body: Fields, model: string): void {
   for (const name of otherModels) {
     const models = body[name];
     const isSame = Array.isArray(models) && models.every((one) => one === model);
     if (models != null && !isSame) {
-      throw invalid(name, 'is not supported by the gateway: use the routing policy of Purser instead');
+      throw invalid(name, useRoutingPolicy);
+    }
+  }
+}
+
+const useRoutingPolicy = 'is not supported by the gateway: use the routing policy of Purser instead';
+
+function refuseModelChoices(body: Fields, { objects }: OutputSettings): void {
+  for (const { path, fields } of [{ path: '', fields: body }, ...objects]) {
+    for (const name of modelChoices) {
+      if (fields[name] != null) {
+        throw invalid(`${path}${name}`, useRoutingPolicy);
+      }
     }
   }
 }

@@ -179,6 +179,7 @@ export async function planCall(
     tools,
     predictedTokens,
     region: calledAt.region ?? undefined,
+    tier: tierAt(candidates),
   });
   const onLimit = request.onLimit ?? settings.onLimit;
   const minOutputTokens = Math.max(settings.minOutputTokens * call.choices, call.thinkingTokens + 1);
@@ -355,6 +356,18 @@ export function settingsOf({ hold, reserveForRunning }: Caller, ofOrg: GatewaySe
         hold: hold ?? ofOrg.hold,
         reserveForRunning: reserveForRunning ?? ofOrg.reserveForRunning,
       };
+}
+
+/** Returns the service tier that one of the connections selects for all its calls; undefined if none does. */
+function tierAt(candidates: readonly Connection[]): string | undefined {
+  for (const connection of candidates) {
+    const { tierHeader } = kindOf(connection);
+    const tier = tierHeader === undefined ? undefined : connection.headers[tierHeader];
+    if (tier !== undefined) {
+      return tier.toLowerCase();
+    }
+  }
+  return undefined;
 }
 
 /** Returns true if the provider is asked for a stream. */

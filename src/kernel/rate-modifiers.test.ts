@@ -62,6 +62,30 @@ const sonnet: Tariff = {
   unitNanos: new Map([['web_search', 10_000_000n]]),
 };
 const flat: ServiceTerms = { tier: null, region: null };
+test.each<[string | null, string]>([
+  [null, '1'],
+  ['global', '1'],
+  ['europe-west1', '1.1'],
+  ['us', '1.1'],
+  ['us-east5', '2.2'],
+])('`regional` is met by every region but `global`: %s', (region, factor) => {
+  const tariff: Tariff = {
+    rates: { ...sonnet.rates, inputNanosPerMillion: usd },
+    modifiers: [
+      modifier({ region: 'us-east5' }, {}, 2n * billionths),
+      modifier({ region: 'regional' }, {}, (11n * billionths) / 10n),
+    ],
+    unitNanos: new Map(),
+  };
+  // Twice, because the rates are cached.
+  for (const rates of [
+    ratesFor(tariff, { tier: null, region }, 0n),
+    maximumRatesFor(tariff, { tier: null, region }, 5n),
+  ]) {
+    expect(rates.inputNanosPerMillion).toBe(BigInt(Number(factor) * 1e9));
+  }
+});
+
 describe('the rates of a run', () => {
   test('the rates of a run are the same object without modifiers', () => {
     const plain = { ...sonnet, modifiers: [] };

@@ -8,6 +8,7 @@ import { discounted, discountedAmount, divideUp, type Rates } from './prices.ts'
 /** A condition that is null is always met. */
 export interface RateConditions {
   readonly tier: string | null;
+  /** `regional` is met by every region but `global`: clouds charge more for calls that stay in a region, whichever it is. */
   readonly region: string | null;
   /** Met by runs with more input tokens than this. The modifier then applies to all of their tokens. */
   readonly aboveInputTokens: bigint | null;
@@ -131,6 +132,12 @@ export function discountedTariff({ rates, modifiers, unitNanos }: Tariff, basisP
   };
 }
 
+const regional = 'regional';
+
+function isRegional(region: string | null): boolean {
+  return region !== null && region !== 'global';
+}
+
 /** Returns the rates after all modifiers whose conditions hold for these terms and input tokens. */
 function modifiedRates(tariff: Tariff, terms: ServiceTerms, inputTokens: bigint): Rates {
   const rates = applied(tariff, terms, inputTokens, false);
@@ -154,7 +161,7 @@ function applied(
   for (const { when, rates: replaced, multiplierBillionths } of modifiers) {
     const isMet =
       (when.tier === null || when.tier === tier) &&
-      (when.region === null || when.region === region) &&
+      (when.region === null || when.region === region || (when.region === regional && isRegional(region))) &&
       (when.aboveInputTokens === null || inputTokens > when.aboveInputTokens) &&
       (when.cacheWriteTtl === null || forOneHour);
     if (isMet) {
@@ -253,8 +260,14 @@ function bracketOf({ thresholds }: RatesCache, inputTokens: bigint): number {
 /** Returns the index of the rates in the cache. A number is faster to compute than a string key, and this runs for every decision. */
 function indexOf({ tiers, regions, thresholds }: RatesCache, terms: ServiceTerms, bracket: number): number {
   const tier = terms.tier === null ? 0 : (tiers.get(terms.tier) ?? 0);
-  const region = terms.region === null ? 0 : (regions.get(terms.region) ?? 0);
+  const region =
+    terms.region === null ? 0 : (regions.get(terms.region) ?? regionalIndex(regions, terms.region));
   return (tier * (regions.size + 1) + region) * (thresholds.length + 1) + bracket;
+}
+
+/** Returns the index of a region that no condition names. All such regions have the same rates. */
+function regionalIndex(regions: ReadonlyMap<string, number>, region: string): number {
+  return isRegional(region) ? (regions.get(regional) ?? 0) : 0;
 }
 
 function numbered(words: readonly string[]): Map<string, number> {

@@ -73,8 +73,9 @@ export function createPages(
       baseUrl,
       canSendMail: mailer.isConfigured,
       connectionKinds: kindNames.map((name) => {
-        const { label, defaultUrl } = kindOf({ kind: name });
-        return { name, label, hasDefaultUrl: defaultUrl !== undefined };
+        const { label, defaultUrl, account } = kindOf({ kind: name });
+        const urlForm = account?.urlOf('{project}', '{location}');
+        return { name, label, hasDefaultUrl: defaultUrl !== undefined, urlForm };
       }),
     }),
   ];

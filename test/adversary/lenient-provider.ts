@@ -9,12 +9,14 @@ import { type Delivery, isReportable, plainReply, streamedReply } from './replie
 import type { AdversaryShape } from './shapes.ts';
 import { billOf, outputTokensOf, RejectedCall, type UnderstoodCall, understand } from './understood-call.ts';
 
-const geminiPath = /^\/v1(?:beta)?\/models\/(.+):(\w+)$/;
+const geminiPath =
+  /^\/v1(?:beta1?)?(?:\/projects\/test-project\/locations\/europe-west1\/publishers\/google)?\/models\/(.+):(\w+)$/;
 const geminiShapes: Readonly<Record<string, AdversaryShape>> = {
   generateContent: 'gemini',
   streamGenerateContent: 'gemini',
   embedContent: 'gemini_embeddings',
   batchEmbedContents: 'gemini_embeddings',
+  predict: 'vertex_embeddings',
 };
 
 /** A request that the provider received. */

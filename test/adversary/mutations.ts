@@ -493,6 +493,7 @@ export const mutations = {
       embeddings: { type: 'image_url', image_url: { url } },
       gemini: { inlineData: { mimeType: 'image/png', data } },
       gemini_embeddings: { inline_data: { mime_type: 'image/png', data } },
+      vertex_embeddings: { image: { bytesBase64Encoded: data } },
     };
     const content = Array.from({ length: random.pick([1, 5]) }, () => parts[draft.shape]);
     set(draft, contentOf(draft.shape), turnOf(draft.shape, content));
@@ -656,7 +657,7 @@ export const mutationNames = Object.keys(mutations) as readonly MutationName[];
 
 function contentOf(shape: AdversaryShape): string {
   if (isGemini(shape)) {
-    return shape === 'gemini' ? 'contents' : 'content';
+    return shape === 'gemini' ? 'contents' : shape === 'gemini_embeddings' ? 'content' : 'instances';
   }
   return shape === 'chat' || shape === 'messages' ? 'messages' : 'input';
 }

@@ -30,6 +30,7 @@ const documentedMaxNames: Readonly<Record<AdversaryShape, readonly string[]>> = 
   embeddings: [],
   gemini: ['max_output_tokens'],
   gemini_embeddings: [],
+  vertex_embeddings: [],
 };
 const otherMaxNames = [
   'max_new_tokens',

@@ -54,6 +54,7 @@ export function usualModelOf(shape: AdversaryShape): string {
     embeddings: 'text-embedding-usual',
     gemini: 'gemini-3-usual',
     gemini_embeddings: 'gemini-embedding-usual',
+    vertex_embeddings: 'gemini-embedding-usual',
   }[shape];
 }
 

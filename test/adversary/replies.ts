@@ -41,6 +41,17 @@ export function plainReply(shape: AdversaryShape, call: UnderstoodCall, hasUsage
         embedding: { values: [0.5] },
         ...(hasUsage && { usageMetadata: usageOf(shape, call) }),
       };
+    case 'vertex_embeddings':
+      return {
+        predictions: [
+          {
+            embeddings: {
+              values: [0.5],
+              ...(hasUsage && { statistics: { token_count: call.inputTokens } }),
+            },
+          },
+        ],
+      };
     case 'chat':
       return {
         ...common,
@@ -133,7 +144,8 @@ function usageOf(shape: AdversaryShape, call: UnderstoodCall): object {
   const outputTokens = outputTokensOf(call);
   switch (shape) {
     case 'gemini':
-    case 'gemini_embeddings': {
+    case 'gemini_embeddings':
+    case 'vertex_embeddings': {
       const { hidden } = outputOf(call);
       const thoughts = hidden * call.choices;
       return {
@@ -180,6 +192,7 @@ export function isReportable(shape: AdversaryShape, call: UnderstoodCall): boole
     embeddings: false,
     gemini: true,
     gemini_embeddings: false,
+    vertex_embeddings: false,
     messages: unit === 'web_search',
     responses: unit in unitNanos,
   };

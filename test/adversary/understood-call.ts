@@ -56,7 +56,7 @@ const promptFields = [
     'response_format',
     'text',
   ],
-  ...['documents', 'contents', 'system_instruction', 'content', 'requests'],
+  ...['documents', 'contents', 'system_instruction', 'content', 'requests', 'instances'],
 ];
 /** Values that are written into the prompt as JSON. */
 const jsonFields = new Set([
@@ -234,9 +234,11 @@ class Reader {
   #modelAtGemini(model: string): string {
     const { requests } = this.#body;
     const inner = isList(requests) ? requests.map((one) => this.#fields(one).model) : [];
-    const named = [this.#body.model, ...inner].findLast((one) => typeof one === 'string');
+    const { routing_config: routing } = this.#fields(this.#body.generation_config);
+    const chosen = this.#fields(this.#fields(routing).manual_mode).model_name;
+    const named = [this.#body.model, ...inner, chosen].findLast((one) => typeof one === 'string');
     return this.#personality.hasExtensions && typeof named === 'string'
-      ? named.replace(/^models\//, '')
+      ? named.replace(/^(publishers\/google\/)?models\//, '')
       : model;
   }
 

@@ -10,7 +10,10 @@ export interface ValidCall {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-const pathsOf: Readonly<Record<Exclude<AdversaryShape, 'gemini' | 'gemini_embeddings'>, string>> = {
+/** Formats that have the model in the path. */
+type PathShape = 'gemini' | 'gemini_embeddings' | 'vertex_embeddings';
+
+const pathsOf: Readonly<Record<Exclude<AdversaryShape, PathShape>, string>> = {
   chat: '/openai/v1/chat/completions',
   responses: '/openai/v1/responses',
   embeddings: '/openai/v1/embeddings',
@@ -249,6 +252,14 @@ const geminiEmbeddingsBodies: Readonly<Record<string, object>> = {
   },
 };
 
+const vertexEmbeddingsBodies: Readonly<Record<string, object>> = {
+  text: { instances: [{ content: question }] },
+  texts: {
+    instances: [question, 'Another text.'].map((content) => ({ content, task_type: 'CLUSTERING' })),
+    parameters: { outputDimensionality: 256 },
+  },
+};
+
 const bodies: Readonly<Record<AdversaryShape, Readonly<Record<string, object>>>> = {
   chat: chatBodies,
   responses: responsesBodies,
@@ -256,17 +267,18 @@ const bodies: Readonly<Record<AdversaryShape, Readonly<Record<string, object>>>>
   embeddings: embeddingsBodies,
   gemini: geminiBodies,
   gemini_embeddings: geminiEmbeddingsBodies,
+  vertex_embeddings: vertexEmbeddingsBodies,
 };
 
 export const validCalls: readonly ValidCall[] = Object.entries(bodies).flatMap(([given, named]) => {
   const shape = given as AdversaryShape;
   return Object.entries(named).flatMap(([name, body]): ValidCall[] => {
     const title = `${shape}, ${name}`;
-    if (shape === 'gemini' || shape === 'gemini_embeddings') {
-      return methodsOf(shape, body).map((method) => ({
-        name: `${title}, ${method}`,
+    if (shape === 'gemini' || shape === 'gemini_embeddings' || shape === 'vertex_embeddings') {
+      return pathsWithModel(shape, body).map((path) => ({
+        name: `${title}, ${path}`,
         shape,
-        path: `/gemini/v1beta/models/${usualModelOf(shape)}:${method}`,
+        path,
         body: { ...body },
       }));
     }
@@ -282,11 +294,24 @@ export const validCalls: readonly ValidCall[] = Object.entries(bodies).flatMap((
   });
 });
 
-function methodsOf(shape: 'gemini' | 'gemini_embeddings', body: object): string[] {
-  if (shape === 'gemini') {
-    return ['generateContent', 'streamGenerateContent?alt=sse'];
+const vertexPlace = '/vertex/v1/projects/some-project/locations/us-central1/publishers/google';
+
+function pathsWithModel(shape: PathShape, body: object): string[] {
+  const model = `models/${usualModelOf(shape)}`;
+  switch (shape) {
+    case 'gemini':
+      return [
+        `/gemini/v1beta/${model}:generateContent`,
+        `/gemini/v1beta/${model}:streamGenerateContent?alt=sse`,
+        `${vertexPlace}/${model}:generateContent`,
+      ];
+    case 'gemini_embeddings':
+      return 'requests' in body
+        ? [`/gemini/v1beta/${model}:batchEmbedContents`]
+        : [`/gemini/v1beta/${model}:embedContent`, `${vertexPlace}/${model}:embedContent`];
+    case 'vertex_embeddings':
+      return [`${vertexPlace}/${model}:predict`];
   }
-  return ['requests' in body ? 'batchEmbedContents' : 'embedContent'];
 }
 
 /** Members that would make a call more expensive, if a provider read them. */
@@ -335,6 +360,10 @@ export function costlyMembers(shape: AdversaryShape, payload: string): Readonly<
 function costlyGeminiMembers(shape: AdversaryShape, payload: string): Readonly<Record<string, unknown>> {
   const content = { parts: [{ text: payload }] };
   const model = `models/${expensiveModelOf(shape)}`;
+  const routing = { manualMode: { modelName: expensiveModelOf(shape) } };
+  if (shape === 'vertex_embeddings') {
+    return { model, instances: [{ content: payload }], parameters: { autoTruncate: false } };
+  }
   return isEmbeddings(shape)
     ? { model, content, requests: [{ model, content }], serviceTier: 'priority' }
     : {
@@ -344,7 +373,12 @@ function costlyGeminiMembers(shape: AdversaryShape, payload: string): Readonly<R
         tools: [{ googleSearch: {} }],
         service_tier: 'priority',
         cached_content: 'caches/1',
-        generationConfig: { maxOutputTokens: 1_900, candidateCount: 6, thinkingConfig: {} },
+        generationConfig: {
+          maxOutputTokens: 1_900,
+          candidateCount: 6,
+          thinkingConfig: {},
+          routingConfig: routing,
+        },
         generation_config: { max_output_tokens: 1_900, response_schema: { description: payload } },
       };
 }

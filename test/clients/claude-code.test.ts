@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { connectionTo } from '../support/gateway-world.ts';
 import type { ClientWorld } from './client-world.ts';
 import { answer, testCodingAgent } from './coding-agent.ts';
 import { claudeCode } from './installed-clients.ts';
@@ -38,6 +39,25 @@ testCodingAgent(
       const env = { ...environment(world()), ANTHROPIC_API_KEY: world().gateway.key };
       expect((await run({ env })).stdout.trim()).toBe(answer);
       expect(world().requests[0]?.headers['x-api-key']).toBe(world().gateway.key);
+    });
+
+    test.each(['/vertex', '/vertex/v1'])('calls Vertex AI in its own mode for it, below %s', async (path) => {
+      const { gateway, url } = world();
+      const usual = gateway.connections;
+      gateway.connections = [connectionTo(gateway.provider.url, 'vertex')];
+      const env = {
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        CLAUDE_CODE_USE_VERTEX: '1',
+        CLAUDE_CODE_SKIP_VERTEX_AUTH: '1',
+        ANTHROPIC_VERTEX_BASE_URL: `${url}${path}`,
+        ANTHROPIC_VERTEX_PROJECT_ID: 'any-project',
+        CLOUD_ML_REGION: 'us-east5',
+        ANTHROPIC_AUTH_TOKEN: gateway.key,
+      };
+      expect((await run({ env })).stdout.trim()).toBe(answer);
+      expect(gateway.provider.requests[0]?.url).toMatch(/\/models\/claude-test:streamRawPredict$/);
+      await world().expectBilled();
+      gateway.connections = usual;
     });
 
     test('makes one request with a revoked key, and says so', async () => {

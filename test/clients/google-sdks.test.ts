@@ -19,27 +19,40 @@ const gateway = useGatewayWorld();
 const run = promisify(execFile);
 const script = (name: string) => join(import.meta.dirname, name);
 const [node, python] = [await googleNodeSdk(), await googlePythonSdk()];
-const sdks = [
+const programs = [
   { sdk: '@google/genai', command: node && [process.execPath, script('google-sdk.mjs'), node] },
   { sdk: 'google-genai', command: python && [python, script('google_sdk.py')] },
 ];
+const sdks = programs.flatMap((program) =>
+  (['gemini', 'vertex'] as const).map((kind) => ({ ...program, kind })),
+);
+
+/** The variables of each mode. A key of Vertex AI without a project is one of express mode. */
+function variables(kind: 'gemini' | 'vertex'): Readonly<Record<string, string>> {
+  return kind === 'gemini'
+    ? { GOOGLE_GEMINI_BASE_URL: `${gateway.url}/gemini`, GEMINI_API_KEY: gateway.key }
+    : {
+        GOOGLE_GENAI_USE_VERTEXAI: 'true',
+        GOOGLE_VERTEX_BASE_URL: `${gateway.url}/vertex`,
+        GOOGLE_API_KEY: gateway.key,
+      };
+}
 
 beforeEach(async () => {
   gateway.world.clock.advanceSeconds(1);
-  gateway.connections = [connectionTo(gateway.provider.url, 'gemini')];
   gateway.provider.requests.length = 0;
   gateway.provider.bill.length = 0;
   await gateway.cap('1000');
 });
 
-describe.each(sdks)('$sdk', ({ command = [] }) => {
+describe.each(sdks)('$sdk, $kind', ({ command = [], kind }) => {
+  beforeEach(() => {
+    gateway.connections = [connectionTo(gateway.provider.url, kind)];
+  });
+
   async function call(mode: string, model = 'gemini-test'): Promise<SdkOutcome> {
     const [program = '', ...fixed] = command;
-    const env = {
-      PATH: process.env.PATH,
-      GOOGLE_GEMINI_BASE_URL: `${gateway.url}/gemini`,
-      GEMINI_API_KEY: gateway.key,
-    };
+    const env = { PATH: process.env.PATH, ...variables(kind) };
     const { stdout } = await run(program, [...fixed, mode, model], { env });
     return JSON.parse(stdout);
   }
@@ -74,7 +87,9 @@ describe.each(sdks)('$sdk', ({ command = [] }) => {
     });
     await expectBilledOnce('embed-test');
     expect((await call('count')).value).toBeGreaterThan(0);
-    expect((await call('models')).value).toContain('models/gemini-test');
+    expect((await call('models')).value).toContain(
+      kind === 'gemini' ? 'models/gemini-test' : 'publishers/google/models/gemini-test',
+    );
   });
 
   test.skipIf(command.length === 0)('a denial is an error of the SDK, and is not repeated', async () => {

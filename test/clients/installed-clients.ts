@@ -37,6 +37,12 @@ export function googleNodeSdk(): Promise<string | undefined> {
   return client({ name: 'google-node-sdk', from: 'npm', packages: ['@google/genai@3.1.0'] }, '');
 }
 
+/** Returns the directory that has Anthropic's SDK for Vertex AI. */
+export function anthropicVertexSdk(): Promise<string | undefined> {
+  const packages = ['@anthropic-ai/vertex-sdk@1.1.3'];
+  return client({ name: 'anthropic-vertex-sdk', from: 'npm', packages }, '');
+}
+
 /** Returns the Python interpreter that has the SDK of Google. */
 export function googlePythonSdk(): Promise<string | undefined> {
   const packages = ['google-genai==3.3.0'];

@@ -42,6 +42,7 @@ const kinds = {
   azure: 'azure_openai',
   compatible: 'openai_compatible',
   google: 'gemini',
+  vertex: 'vertex',
 } as const;
 
 type Side = 'gateway' | 'client';
@@ -131,7 +132,8 @@ function callGateway(entry: CorpusEntry): Promise<Replayed> {
   };
   if (api === 'gemini') {
     const method = entry.events === undefined ? 'generateContent' : 'streamGenerateContent?alt=sse';
-    return call(fetch, `${gateway.url}/gemini/v1beta/models/${model}:${method}`, entry, {
+    const models = name === 'vertex' ? '/vertex/v1/publishers/google/models' : '/gemini/v1beta/models';
+    return call(fetch, `${gateway.url}${models}/${model}:${method}`, entry, {
       authorization: `Bearer ${gateway.key}`,
       'x-svc-workflow': entry.id,
     });

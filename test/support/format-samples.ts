@@ -1,4 +1,5 @@
 /** A request of each wire format, for the suites that all formats run. */
+import { connectionKinds } from '../../src/capabilities/integration/connections/index.ts';
 import type { CallFormat } from '../../src/kernel/providers/call-format.ts';
 import { type Fields, fieldsOf } from '../../src/kernel/providers/fields.ts';
 import type { FormatName } from '../../src/kernel/providers/formats.ts';
@@ -19,6 +20,9 @@ export interface FormatSample {
   /** Events with which a provider ends a stream that has failed. */
   readonly failures: readonly Fields[];
 }
+
+/** The account of the connection of Vertex AI. */
+const vertexPlace = connectionKinds.vertex.account?.example ?? '';
 
 const messages = [{ role: 'user', content: 'Say hello to the wörld' }];
 const parameters = { type: 'object', properties: { q: { type: 'string' } } };
@@ -80,6 +84,21 @@ export const formatSamples: Readonly<Record<FormatName, FormatSample>> = {
     },
     model: 'embed-test',
     body: { content: { parts: [{ text: 'one two' }, { text: 'thrëe' }] }, taskType: 'RETRIEVAL_QUERY' },
+    tool: undefined,
+    reasoning: {},
+    failures: [],
+  },
+  vertex_embeddings: {
+    path: '/vertex/v1/projects/any/locations/any/publishers/google/models/embed-test:predict',
+    providerPaths: {
+      plain: `/v1${vertexPlace}/publishers/google/models/embed-test:predict`,
+      streamed: `/v1${vertexPlace}/publishers/google/models/embed-test:predict`,
+    },
+    model: 'embed-test',
+    body: {
+      instances: [{ content: 'one two', task_type: 'RETRIEVAL_QUERY' }, { content: 'thrëe' }],
+      parameters: { autoTruncate: true },
+    },
     tool: undefined,
     reasoning: {},
     failures: [],

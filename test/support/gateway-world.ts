@@ -55,11 +55,9 @@ export function connectionTo(
   kind: ConnectionKind = 'openai',
   more: Partial<Connection> = {},
 ): Connection {
-  const {
-    baseUrl = [...kindOf({ kind }).paths.values()].every((path) => /^\/(v1|\{version\})\//.test(path))
-      ? url
-      : `${url}/v1`,
-  } = more;
+  const { paths, account } = kindOf({ kind });
+  const isVersioned = [...paths.values()].every((path) => /^\/(v1|\{version\})/.test(path));
+  const { baseUrl = `${url}${isVersioned ? (account?.example ?? '') : '/v1'}` } = more;
   return {
     id: `con_${kind}`,
     name: kind,

@@ -212,12 +212,17 @@ class Responder {
       path,
       model: modelInPath(path) ?? String(body.model),
       inputTokens: wordsIn(
-        body.messages ?? body.input ?? body.contents ?? body.content ?? body.requests ?? '',
+        body.messages ?? body.input ?? body.contents ?? body.content ?? body.requests ?? body.instances ?? '',
       ),
       outputTokens: 0,
       chunks: [],
       isComplete: false,
     };
+  }
+
+  /** True for Anthropic's API, and for the models of Anthropic at Google. */
+  get #isMessages(): boolean {
+    return /(\/messages|:(raw|streamRaw)Predict)$/.test(this.#path);
   }
 
   get #model(): string {
@@ -229,23 +234,23 @@ class Responder {
       this.#json({ totalTokens: this.#call.inputTokens });
       return;
     }
-    if (this.#path.endsWith('/count_tokens')) {
+    if (/(\/count_tokens|\/count-tokens:rawPredict)$/.test(this.#path)) {
       this.#json({ input_tokens: this.#call.inputTokens });
       return;
     }
     this.#provider.bill.push(this.#call);
-    const isEmbedding = /[/:](embeddings|embedContent|batchEmbedContents)$/.test(this.#path);
+    const isEmbedding = /[/:](embeddings|embedContent|batchEmbedContents|predict)$/.test(this.#path);
     this.#call.outputTokens = isEmbedding ? 0 : this.#hidden;
     if (this.#fault === 'silent') {
       this.#call.outputTokens += this.#output;
     } else if (isEmbedding) {
       this.#plain(this.#embeddings());
-    } else if (this.#body.stream === true || this.#path.endsWith(':streamGenerateContent')) {
+    } else if (this.#body.stream === true || /:stream(GenerateContent|RawPredict)$/.test(this.#path)) {
       await this.#stream();
     } else {
       this.#call.outputTokens += this.#output;
       this.#plain(
-        this.#path.endsWith('/messages')
+        this.#isMessages
           ? this.#message()
           : this.#path.endsWith('/responses')
             ? this.#responsesObject('completed')
@@ -392,7 +397,7 @@ class Responder {
 
   async #stream(): Promise<void> {
     this.#response.writeHead(200, { 'content-type': 'text/event-stream', ...requestIds });
-    if (this.#path.endsWith('/messages')) {
+    if (this.#isMessages) {
       await this.#streamMessage();
     } else if (this.#path.endsWith('/responses')) {
       await this.#streamResponse();
@@ -504,8 +509,27 @@ class Responder {
     await event('response.completed', { response: this.#responsesObject('completed') });
   }
 
+  /** Each prediction counts its own tokens. */
+  #predictions(instances: readonly unknown[]) {
+    const { inputTokens } = this.#call;
+    const others = instances.slice(1).map(wordsIn);
+    const first = inputTokens - others.reduce((sum, words) => sum + words, 0);
+    return {
+      predictions: [first, ...others].map((token_count) => ({
+        embeddings: {
+          values: [0.5, 0.25],
+          ...(this.#provider.reportsEmbeddings && { statistics: { token_count, truncated: false } }),
+        },
+      })),
+      metadata: { billableCharacterCount: 100 },
+    };
+  }
+
   #geminiEmbeddings() {
-    const { requests } = this.#body;
+    const { requests, instances } = this.#body;
+    if (Array.isArray(instances)) {
+      return this.#predictions(instances);
+    }
     const embedding = { values: [0.5, 0.25] };
     const { inputTokens } = this.#call;
     const usageMetadata = this.#provider.reportsEmbeddings

@@ -30,4 +30,5 @@ export const chargedErrors: Readonly<Record<ConnectionKind, readonly ProviderErr
   openai_compatible: ['failed', 'lostByProxy'],
   azure_openai: ['filtered', 'lostByProxy'],
   gemini: ['lostByProxy'],
+  vertex: ['lostByProxy'],
 };

@@ -90,7 +90,7 @@ export function createProviderClient(options: LookupOptions): ProviderClient {
     if (found !== undefined) {
       return found;
     }
-    const url = urlBelow(connection.baseUrl, path);
+    const url = urlBelow(connection, path);
     const target = {
       host: url.host,
       origin: url.origin,

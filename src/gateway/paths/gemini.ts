@@ -1,4 +1,5 @@
 /** The paths of the Gemini API. They have the model, and the method after a colon. */
+import type { WantedConnection } from '../../capabilities/integration/connections/index.ts';
 import { callFormats } from '../../kernel/providers/formats.ts';
 import { decoded } from './openai-operations.ts';
 import type { GatewayOperation, ModelList, ServedModel, ServedPath } from './operation.ts';
@@ -6,8 +7,8 @@ import type { GatewayOperation, ModelList, ServedModel, ServedPath } from './ope
 const { gemini: format, gemini_embeddings: embeddings } = callFormats;
 
 /** The model of `models/{model}:{method}`. Its name may contain a slash. */
-const modelPath = /^(v1|v1beta)\/models\/(.+):([A-Za-z]+)$/;
-const modelsPath = /^(?:v1|v1beta)\/models(?:\/([^:]+))?$/;
+const modelPath = /^(v1|v1beta|v1alpha)\/models\/(.+):([A-Za-z]+)$/;
+const modelsPath = /^(?:v1|v1beta|v1alpha)\/models(?:\/([^:]+))?$/;
 
 export const gemini: ServedPath = {
   prefix: '/gemini',
@@ -21,7 +22,7 @@ export const gemini: ServedPath = {
     const [, version = '', segment = '', method = ''] = modelPath.exec(path) ?? [];
     const deployment = decoded(segment);
     return verb === 'POST' && deployment !== undefined
-      ? methodOf(method, { version, deployment, query: '' }, query)
+      ? generatingMethod(method, { version, deployment, query: '' }, query, undefined)
       : undefined;
   },
 };
@@ -34,14 +35,18 @@ function modelsOf(match: RegExpExecArray | null): GatewayOperation | undefined {
   return model === undefined ? undefined : { kind: 'models', wanted: { format }, list: geminiModel, model };
 }
 
-/** Query parameters of the client are not forwarded: they contain its key. */
-function methodOf(
+/**
+ * Returns the operation of a method. `wanted` selects the connections. If it is undefined, those that speak the format are called. Query
+ * parameters of the client are not forwarded: they contain its key.
+ */
+export function generatingMethod(
   method: string,
   path: { readonly version: string; readonly deployment: string; readonly query: string },
   query: string,
+  wanted: WantedConnection | undefined,
 ): GatewayOperation | undefined {
   const below = `:${method}`;
-  const generating = { ...path, format, wanted: { format }, below };
+  const generating = { ...path, format, wanted: wanted ?? { format }, below };
   switch (method) {
     case 'generateContent':
       return { kind: 'metered', ...generating, isStream: false };
@@ -55,8 +60,8 @@ function methodOf(
       };
     case 'embedContent':
     case 'batchEmbedContents': {
-      const wanted = { format: embeddings };
-      return { kind: 'metered', ...path, format: embeddings, wanted, below, isStream: false };
+      const called = wanted ?? { format: embeddings };
+      return { kind: 'metered', ...path, format: embeddings, wanted: called, below, isStream: false };
     }
     case 'countTokens':
       return { kind: 'free', ...generating };

@@ -5,8 +5,9 @@ import { compat } from './compat.ts';
 import { gemini } from './gemini.ts';
 import { openai } from './openai.ts';
 import type { GatewayOperation, ServedPath } from './operation.ts';
+import { vertex } from './vertex.ts';
 
-export const servedPaths: readonly ServedPath[] = [openai, anthropic, compat, gemini];
+export const servedPaths: readonly ServedPath[] = [openai, anthropic, compat, gemini, vertex];
 
 /** Metered operations by URL, cached because parsing a URL costs more than the rest of the routing. Clients use few URLs. */
 const metered = new Map<string, GatewayOperation>();

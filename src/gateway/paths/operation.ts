@@ -69,7 +69,9 @@ export type GatewayOperation =
       /** The only model that is asked for. */
       readonly model?: string;
     }
-  | { readonly kind: 'root' };
+  | { readonly kind: 'root' }
+  /** A path of the provider that is refused. The reason is shown to the client. */
+  | { readonly kind: 'unserved'; readonly reason: string };
 
 export interface ServedModel {
   readonly model: string;
@@ -92,7 +94,7 @@ export function providerPath(
   model: string | undefined,
   isStream: boolean,
 ): string {
-  const { paths, envelopes } = kindOf(connection);
+  const { paths, envelopes, versions } = kindOf(connection);
   const envelope = envelopes.get(format);
   const path =
     envelope === undefined
@@ -102,5 +104,5 @@ export function providerPath(
         : envelope.path;
   const id = model === undefined ? undefined : modelIdAt(connection, model);
   const ofModel = id === undefined ? path : path.replace('{model}', () => encodeURIComponent(id));
-  return ofModel.replace('{version}', version);
+  return ofModel.replace('{version}', versions[version] ?? version);
 }

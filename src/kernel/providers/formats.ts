@@ -6,6 +6,7 @@ import { gemini } from './gemini/index.ts';
 import { geminiEmbeddings } from './gemini-embeddings/index.ts';
 import { messages } from './messages/index.ts';
 import { responses } from './responses/index.ts';
+import { vertexEmbeddings } from './vertex-embeddings/index.ts';
 
 export const callFormats = {
   chat,
@@ -14,6 +15,7 @@ export const callFormats = {
   messages,
   gemini,
   gemini_embeddings: geminiEmbeddings,
+  vertex_embeddings: vertexEmbeddings,
 } as const satisfies Record<string, CallFormat>;
 export type FormatName = keyof typeof callFormats;
 

@@ -26,7 +26,9 @@ export interface OfferedTool {
   readonly modelOutputTokens: number;
   /** True if the container has more memory than usual, which costs up to 64 times as much. */
   readonly isLarge: boolean;
-  /** True if the provider charges for a container even if the tool is never called. */
+  /** True if the tool may be in stored content that the request names. */
+  readonly isStored: boolean;
+  /** True if the provider charges for a container, or for the retrieval that it always makes, even if the model never calls the tool. */
   readonly isChargedUncalled: boolean;
 }
 
@@ -81,7 +83,20 @@ export function offeredTools({ tools }: CallFormat, body: Fields): readonly Offe
   if (tools.hasStoredPrompts && typeof body.prompt === 'object' && body.prompt !== null) {
     found.push(toolOf('prompt', 'prompt', {}, body));
   }
+  addStored(found, tools, body);
   return found.length === 0 ? noTools : found;
+}
+
+/** Adds the tools that may be in stored content, unless the request offers them too. */
+function addStored(found: OfferedTool[], { stored }: ToolFormat, body: Fields): void {
+  if (stored?.names.some((name) => body[name] != null) === true) {
+    const offered = new Set(found.map(({ type }) => type));
+    for (const type of stored.types) {
+      if (!offered.has(type)) {
+        found.push({ ...toolOf(type, unitOf(type), {}, body), isStored: true, isChargedUncalled: false });
+      }
+    }
+  }
 }
 
 const dateOfFreeExecution = '20260209';
@@ -145,18 +160,21 @@ function addChoice(found: OfferedTool[], format: ToolFormat, choice: Fields): vo
   }
 }
 
-function toolOf(type: string, unit: string, tool: Fields, body: Fields): OfferedTool {
+function toolOf(type: string, named: string, tool: Fields, body: Fields): OfferedTool {
+  const unit = otherSearches.has(type) ? 'web_search' : named;
   const container = containerOf(unit, tool, body);
   return {
     type: type.slice(0, 100),
     unit,
-    ...(container ?? (isPreviewSearch.test(type) ? previewUnits(tool) : searchUnits(unit, tool))),
+    ...(container ?? ownSearchUnits(type) ?? searchUnitsOf(type, unit, tool)),
     callsMax: usesOf(tool.max_uses),
     isTokensOnly: tokensOnly.test(type),
     model: modelOf(unit, tool),
     modelOutputTokens: unit === 'advisor' ? advisorOutputTokens : imageOutputTokens(tool),
     isLarge: memoryOf(tool) !== usualMemory,
-    isChargedUncalled: container?.isNew === true || (unit === 'code_execution' && preloadsFiles(body)),
+    isStored: false,
+    isChargedUncalled:
+      container?.isNew === true || unit === 'retrieval' || (unit === 'code_execution' && preloadsFiles(body)),
   };
 }
 
@@ -172,6 +190,17 @@ function searchUnits(unit: string, { search_context_size: size }: Fields): ToolU
   return typeof size === 'string' && searchSizes.includes(size)
     ? { pricedBy: [`${unit}:${size}`, unit], isAnyUnit: false }
     : { pricedBy: [unit, ...searchSizes.map((one) => `${unit}:${one}`)], isAnyUnit: true };
+}
+
+/** Searches of Vertex AI with prices of their own. Responses show them as searches of the web. */
+const otherSearches = new Set(['enterprise_web_search', 'parallel_ai_search', 'exa_ai_search']);
+
+function ownSearchUnits(type: string): ToolUnits | undefined {
+  return otherSearches.has(type) ? { pricedBy: [type], isAnyUnit: false } : undefined;
+}
+
+function searchUnitsOf(type: string, unit: string, tool: Fields): ToolUnits {
+  return isPreviewSearch.test(type) ? previewUnits(tool) : searchUnits(unit, tool);
 }
 
 /** The earlier search of OpenAI, which has a price of its own. */

@@ -74,9 +74,14 @@ function rankOf(
   isNamed: (connection: LoadedConnection) => boolean,
 ): Rank | undefined {
   const { modelNames, modelPatterns } = connection;
-  const { isAnyProvider, modelId } = kindOf(connection);
+  const { isAnyProvider, imitated, modelId } = kindOf(connection);
   const id = model === undefined ? undefined : modelId === undefined ? model : modelId(model, connection);
+  const nameOf = 'format' in wanted && model !== undefined ? imitated.get(wanted.format) : undefined;
   if (modelNames.size === 0 && modelPatterns.length === 0) {
+    if (nameOf !== undefined && model !== undefined) {
+      // It serves its own models so, in preference to connections that would take any name.
+      return nameOf(model) === undefined ? undefined : ranks.pattern;
+    }
     // A connection without a list of models would take calls that are meant for another provider.
     const isForOthers = isAnyProvider || (model !== undefined && id === undefined);
     return isForOthers && !('connection' in wanted) ? undefined : ranks.every;

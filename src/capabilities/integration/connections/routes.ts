@@ -9,6 +9,7 @@ import type { Breakers } from './breakers.ts';
 import { viewCredential } from './credentials.ts';
 import { GatewayView, PutGateway } from './gateway-schema.ts';
 import { putGatewaySettings, readGatewaySettings } from './gateway-settings.ts';
+import { formatsOf, kindOf } from './kinds/index.ts';
 import { type ConnectionRow, listConnections } from './queries.ts';
 import {
   ConnectionFilters,
@@ -51,6 +52,7 @@ function storedConnectionRoutes({
 }: ConnectionRouteDependencies): Route[] {
   const view = (row: ConnectionRow, now: Date): ConnectionView => ({
     ...viewStored(row, now),
+    formats: formatsOf(kindOf(row)).map(({ name }) => name),
     breaker: breakers.view(row.id),
     credential_state: viewCredential(tokens, row),
   });

@@ -21,7 +21,8 @@ const name = Type.String({
 });
 const kind = choice(
   kindNames,
-  'The API of the provider. `openai_compatible`: any provider with the API of OpenAI. `azure_openai`: the v1 API of Azure OpenAI, or one deployment.',
+  'The API of the provider. `openai_compatible`: any provider with the API of OpenAI. `azure_openai`: the v1 API of Azure OpenAI, or one deployment. ' +
+    '`vertex`: Vertex AI of Google Cloud, in one project and location.',
 );
 const baseUrl = Type.String({
   minLength: 1,
@@ -30,7 +31,8 @@ const baseUrl = Type.String({
     'URL of the API, as the SDK of the provider takes it: with `/v1` for the API of OpenAI, without a version for those of Anthropic and Google. ' +
     '`https`, without credentials, query and fragment. `http` and private addresses only if the deployment allows them. Required ' +
     'for `openai_compatible` and `azure_openai` (`https://{resource}.openai.azure.com/openai/v1`, or a deployment with its ' +
-    '`?api-version=`). To change it, send the key too.',
+    '`?api-version=`), and for `vertex` with project and location, or without both in express mode ' +
+    '(`https://europe-west1-aiplatform.googleapis.com/projects/my-project/locations/europe-west1`). To change it, send the key too.',
   examples: ['https://api.openai.com/v1'],
 });
 const apiKey = Type.String({
@@ -192,6 +194,12 @@ export type CredentialView = Static<typeof CredentialView>;
 
 export const ConnectionView = closed({
   ...viewed,
+  formats: Type.Array(Type.String(), {
+    description:
+      'Wire formats that its provider speaks, of which each has calls below its own base URL of the gateway. `chat` of `anthropic`, `gemini` ' +
+      'and `vertex` is for their own models.',
+    examples: [['chat', 'messages']],
+  }),
   breaker: BreakerView,
   credential_state: Type.Union([CredentialView, Type.Null()], {
     description: 'Since the process started. Null: the connection has a key.',

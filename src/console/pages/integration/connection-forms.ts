@@ -156,6 +156,13 @@ function withDefaultUrl(kinds: readonly ShownKind[]): string {
   return new Intl.ListFormat('en-GB').format(labels);
 }
 
+function urlHelp(kinds: readonly ShownKind[]): Part {
+  const forms = kinds.flatMap(({ label, urlForm }) =>
+    urlForm === undefined ? [] : [html` ${label}: <code>${urlForm}</code>.`],
+  );
+  return html`Leave blank for ${withDefaultUrl(kinds)}.${forms}`;
+}
+
 type NamedLine = { readonly name?: string; readonly value?: string };
 
 const objectOf = (lines: readonly NamedLine[]) =>
@@ -244,7 +251,7 @@ export const connectionFormScreens: readonly Screen[] = [
       keyField,
       keyVariableField,
       credentialsField,
-      { ...baseUrlField, help: `Leave blank for ${withDefaultUrl(connectionKinds)}.` },
+      { ...baseUrlField, help: urlHelp(connectionKinds) },
       regionField,
       ...routingFields,
     ],

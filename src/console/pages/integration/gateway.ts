@@ -287,6 +287,7 @@ ${card(
   'Details',
   definitionList([
     ['Provider', kindLabel(visit, connection)],
+    ['Formats', connection.formats.map((format) => html`<code>${format}</code> `)],
     ['Key', keySource(connection)],
     ...(connection.region === null ? [] : [['Region', connection.region] as const]),
     ['Key set', time(connection.api_key_set_at, org.timezone)],

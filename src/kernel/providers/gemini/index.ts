@@ -55,6 +55,10 @@ export const gemini: CallFormat = {
     showsCalls: true,
     searchesOf: () => noServerTools,
     hasStoredPrompts: false,
+    stored: {
+      names: ['cachedContent', 'cached_content'],
+      types: ['google_search', 'google_maps', 'enterprise_web_search', 'retrieval'],
+    },
   },
   response: {
     isStored: false,

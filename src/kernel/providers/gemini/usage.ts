@@ -39,8 +39,14 @@ export function usageOfMetadata(metadata: unknown, serverTools: ServerTools): Ca
     audioInputTokens: audioIn(usage.promptTokensDetails) + audioIn(usage.toolUsePromptTokensDetails),
     audioOutputTokens: audioIn(usage.candidatesTokensDetails),
     serverTools,
-    serviceTier: typeof usage.serviceTier === 'string' ? usage.serviceTier.toLowerCase() : null,
+    serviceTier: tierOf(usage),
   };
+}
+
+/** Vertex AI reports the type of the traffic, which selects the rates there. Its own names of tiers are those of the Gemini API with a prefix. */
+function tierOf({ serviceTier, trafficType }: Fields): string | null {
+  const tier = typeof serviceTier === 'string' ? serviceTier : trafficType;
+  return typeof tier === 'string' ? tier.toLowerCase().replace(/^on_demand_/, '') : null;
 }
 
 function audioIn(details: unknown): number {

@@ -1,16 +1,24 @@
+import { shorterNames } from '../../../../kernel/model-names.ts';
 import { callFormats } from '../../../../kernel/providers/formats.ts';
 import { anthropicSources } from '../../../../platform/cloud-credentials/exchanges/anthropic.ts';
 import { isLostByProxy } from './charged-failures.ts';
-import { keyHeader } from './key-header.ts';
+import { bearerToken, keyHeader } from './key-header.ts';
 import { messageBody } from './openai-kind.ts';
 import type { ProviderKind } from './provider-kind.ts';
 
-const { messages } = callFormats;
+const { chat, messages } = callFormats;
 const path = `/v1${messages.path}`;
 
+const chatPath = `/v1${chat.path}`;
 const sendKey = keyHeader('x-api-key');
 /** Requests with a token of the federation need it. */
 const tokenBeta = 'oauth-2025-04-20';
+
+/** Returns the name of a model at the endpoint with the API of OpenAI; undefined if it is not a model of Anthropic. */
+function compatibleModelName(model: string): string | undefined {
+  const name = shorterNames(model).at(-1)?.name ?? model;
+  return name.startsWith('claude-') ? name : undefined;
+}
 
 export const anthropic: ProviderKind = {
   label: 'Anthropic',
@@ -18,12 +26,18 @@ export const anthropic: ProviderKind = {
   defaultUrl: ({ gatewayAnthropicUrl }) => gatewayAnthropicUrl,
   provider: 'anthropic',
   urlParameters: [],
-  paths: new Map([[messages, path]]),
+  account: undefined,
+  paths: new Map([
+    [messages, path],
+    [chat, chatPath],
+  ]),
+  versions: {},
+  imitated: new Map([[chat, compatibleModelName]]),
   envelopes: new Map(),
   modelId: undefined,
   credentialSources: anthropicSources,
   authenticate(request, credential) {
-    sendKey(request, credential);
+    (request.path.startsWith(chatPath) ? bearerToken : sendKey)(request, credential);
     if (credential.type === 'bearer') {
       const { 'anthropic-beta': betas = [] } = request.headers;
       request.headers['anthropic-beta'] = [betas, tokenBeta].flat().join(',');
@@ -31,6 +45,7 @@ export const anthropic: ProviderKind = {
   },
   keyHeaders: ['x-api-key'],
   accountHeaders: [],
+  tierHeader: undefined,
   isAnyProvider: false,
   namesModels: false,
   servesDeployments: false,

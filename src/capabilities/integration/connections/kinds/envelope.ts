@@ -15,6 +15,10 @@ export interface Envelope {
   readonly added: Readonly<Record<string, string>>;
   /** Headers of the format that the cloud does not take, with the values that clients of the format send. Beta features are members. */
   readonly headers: Readonly<Record<string, string>>;
+  /** True if the cloud takes the header with beta features, so that they need not be members. */
+  readonly takesBetaHeader?: boolean;
+  /** Returns the name by which clients of the format know a model of the cloud. Default: that of the cloud. */
+  readonly nameOf?: (model: string) => string;
   /** Counts the tokens of a call; undefined if the cloud cannot. */
   readonly countTokens: TokenCounting | undefined;
 }

@@ -1,11 +1,21 @@
 /** The Gemini API of Google, with a key. */
+import { shorterNames } from '../../../../kernel/model-names.ts';
 import { callFormats } from '../../../../kernel/providers/formats.ts';
 import { isLostByProxy } from './charged-failures.ts';
-import { keyHeader } from './key-header.ts';
+import { bearerToken, keyHeader } from './key-header.ts';
 import type { ProviderKind } from './provider-kind.ts';
 
-const { gemini: format, gemini_embeddings: embeddings } = callFormats;
+const { chat, gemini: format, gemini_embeddings: embeddings } = callFormats;
 const path = `/{version}${format.path}`;
+
+const chatPath = `/v1beta/openai${chat.path}`;
+const sendKey = keyHeader('x-goog-api-key');
+
+/** Returns the name of a model at the endpoint with the API of OpenAI; undefined if it is not a model of Google. */
+function compatibleModelName(model: string): string | undefined {
+  const name = shorterNames(model).at(-1)?.name ?? model;
+  return /^(gemini|gemma|learnlm)/.test(name) ? name : undefined;
+}
 
 export const gemini: ProviderKind = {
   label: 'Gemini',
@@ -13,13 +23,23 @@ export const gemini: ProviderKind = {
   defaultUrl: ({ gatewayGeminiUrl }) => gatewayGeminiUrl,
   provider: 'google',
   urlParameters: [],
-  paths: new Map([format, embeddings].map((one) => [one, path])),
+  account: undefined,
+  paths: new Map([
+    [format, path],
+    [embeddings, path],
+    [chat, chatPath],
+  ]),
+  versions: {},
+  imitated: new Map([[chat, compatibleModelName]]),
   envelopes: new Map(),
   modelId: undefined,
   credentialSources: {},
-  authenticate: keyHeader('x-goog-api-key'),
+  authenticate(request, credential) {
+    (request.path === chatPath ? bearerToken : sendKey)(request, credential);
+  },
   keyHeaders: ['x-goog-api-key'],
   accountHeaders: ['x-goog-user-project'],
+  tierHeader: undefined,
   isAnyProvider: false,
   namesModels: false,
   servesDeployments: false,

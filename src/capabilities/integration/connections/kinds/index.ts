@@ -8,6 +8,7 @@ import { gemini } from './gemini.ts';
 import { openai } from './openai.ts';
 import { openAiCompatible } from './openai-compatible.ts';
 import type { ModelsAt, ProviderKind, ProviderUrls } from './provider-kind.ts';
+import { vertex } from './vertex.ts';
 
 export const connectionKinds = {
   openai,
@@ -15,6 +16,7 @@ export const connectionKinds = {
   openai_compatible: openAiCompatible,
   azure_openai: azureOpenAi,
   gemini,
+  vertex,
 } as const satisfies Record<string, ProviderKind>;
 export type ConnectionKind = keyof typeof connectionKinds;
 
@@ -62,7 +64,10 @@ export function calledAtOf({
   readonly baseUrl: string;
   readonly region?: string | null;
 }): CalledAt {
-  return knownHostOf(baseUrl) ?? { provider: kindOf({ kind }).provider, region };
+  const { account, provider } = kindOf({ kind });
+  const known = knownHostOf(baseUrl) ?? { provider, region };
+  const location = account?.pattern.exec(baseUrl)?.groups?.location;
+  return location === undefined ? known : { ...known, region: location };
 }
 
 const allKinds: readonly ProviderKind[] = Object.values(connectionKinds);

@@ -19,8 +19,20 @@ export interface ProviderKind {
   readonly provider: string | null;
   /** The parameters that a base URL has, if it has any. */
   readonly urlParameters: readonly string[];
-  /** The formats that it speaks, with the path of each below the base URL. `{version}` in it is that of the client. */
+  /** The end of its base URLs that names an account, if paths have that after the version of the API. Undefined for all other kinds. */
+  readonly account: AccountPath | undefined;
+  /**
+   * The formats that it speaks, with the path of each below the base URL. `{version}` in it is that of the client, and `{account}` the end of
+   * the base URL that names the account.
+   */
   readonly paths: ReadonlyMap<CallFormat, string>;
+  /** Its names of API versions that clients of other kinds name otherwise. */
+  readonly versions: Readonly<Record<string, string>>;
+  /**
+   * The formats of another provider that it imitates for models of its own, with the function that returns the name of a model there; it
+   * returns undefined for models that it does not serve so. Each has a path, too.
+   */
+  readonly imitated: ReadonlyMap<CallFormat, (model: string) => string | undefined>;
   /** The formats that it speaks in an envelope of its own. */
   readonly envelopes: ReadonlyMap<CallFormat, Envelope>;
   /**
@@ -38,6 +50,8 @@ export interface ProviderKind {
   readonly keyHeaders: readonly string[];
   /** Headers that select an account of its clients, which the key of a connection does not belong to. They are never forwarded. */
   readonly accountHeaders: readonly string[];
+  /** The header by which a connection selects the service tier of all its calls. It is not forwarded for clients. */
+  readonly tierHeader: string | undefined;
   /** True if any provider may be behind the URL, so that nothing is known of it but its formats. */
   readonly isAnyProvider: boolean;
   /** True if the name of a model is that in the catalog of the provider: it has the tokenizer and shows the output of that model. */
@@ -51,6 +65,17 @@ export interface ProviderKind {
   /** Returns true if the provider may have generated an answer, and charge for it, although it answered with an error. */
   mayChargeFailure(response: FailedResponse, answer: unknown): boolean;
   readonly test: TestCall;
+}
+
+export interface AccountPath {
+  /** Matches a base URL that names an account. The group `location` is its region. */
+  readonly pattern: RegExp;
+  /** The form of base URLs, for people. */
+  readonly form: string;
+  /** A base URL below a host. */
+  readonly example: string;
+  /** Returns the base URL of a project in a location. */
+  urlOf(project: string, location: string): string;
 }
 
 /** The models of a connection. */
