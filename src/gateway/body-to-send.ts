@@ -1,5 +1,5 @@
 /** The body for a provider: the client's body with the output maximum, the model, and the options that make the provider report usage. */
-import { type Connection, kindOf } from '../capabilities/integration/connections/index.ts';
+import { type Connection, kindOf, modelIdAt } from '../capabilities/integration/connections/index.ts';
 import { type BodyChanges, editBody, editEach } from './body/edit-body.ts';
 import type { ParsedCall } from './parse-call.ts';
 import { type CallPlan, isStreamed } from './plan-call.ts';
@@ -48,8 +48,9 @@ export function bodyOf(plan: CallPlan, connection: Connection, maxOutputTokens: 
     changes[callsMaxName] = tools.bodyMax;
   }
   const { isModelInPath } = call.format.request;
-  if (isModelInPath ? call.body.model != null && model !== call.model : model !== call.body.model) {
-    changes.model = isModelInPath ? `models/${model}` : model;
+  const id = modelIdAt(connection, model);
+  if (isModelInPath ? call.body.model != null && model !== call.model : id !== call.body.model) {
+    changes.model = isModelInPath ? `models/${model}` : id;
   }
   // Each request of a batch names the model again.
   const bytes =

@@ -40,7 +40,7 @@ export interface ServiceRules {
 
 /** Spellings of `1h` in JSON text, which may escape any character. */
 const oneHour = ['"1h"', '"\\u0031h"', '"1\\u0068"', '"\\u0031\\u0068"'].map((text) => Buffer.from(text));
-const cacheControl = ['"cache_control"', '\\u'].map((text) => Buffer.from(text));
+const cacheControl = ['"cache_control"', '"cachePoint"', '\\u'].map((text) => Buffer.from(text));
 const noCharges: CallService['charged'] = {};
 
 export function callServiceOf(

@@ -9,10 +9,13 @@ import type { AdmittedRequest } from './admitted-request.ts';
 import { addsUsageChunk } from './body-to-send.ts';
 import { callHeaders } from './call-headers.ts';
 import type { CallCharges } from './call-settlement.ts';
+import { envelopeAt, framingIn } from './envelopes.ts';
 import type { ReceivedResponse } from './forward/attempts.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import { coversOutput } from './hold-coverage.ts';
 import { scoreBoundOf } from './output-score.ts';
+import { createFrameFilter, framedEvents } from './stream/frame-filter.ts';
+import { framings } from './stream/framings.ts';
 import { createJsonArray } from './stream/json-array.ts';
 import { createRelayFilter } from './stream/relay-filter.ts';
 import { relayStream, type StreamEnd } from './stream/relay-stream.ts';
@@ -68,7 +71,12 @@ export function streamCall(
     return streamOutcome(end, usage, isSeen && !isBehind && plan.showsOutput);
   };
   const dropUsageChunk = addsUsageChunk(plan) && !plan.isAssembled;
-  const filter = redaction.filter(createRelayFilter({ usage, open, format, bound, dropUsageChunk }));
+  const from = framingIn(envelopeAt(connection, operation.format), operation.format);
+  const to = plan.isAssembled ? 'sse' : framingIn(operation.envelope, operation.format);
+  const filter =
+    from === 'sse' && to === 'sse'
+      ? redaction.filter(createRelayFilter({ usage, open, format, bound, dropUsageChunk }))
+      : createFrameFilter({ usage, open, from, to, redaction });
   const array = operation.isArray === true ? createJsonArray() : undefined;
   let ended: StreamEnd | undefined;
   const relay = relayStream({
@@ -86,7 +94,7 @@ export function streamCall(
     endingOf(end, isBehind) {
       const posted = () => call.chargesOf(outcomeOf(end, isBehind)).settled.usage;
       const ending = redaction.text(endingOf(end, open, posted));
-      return array === undefined ? ending : array.ending(ending);
+      return array === undefined ? framedEvents(ending, to) : Buffer.from(array.ending(ending));
     },
     onEnd: async (end, isBehind) => {
       ended = end;
@@ -104,6 +112,7 @@ export function streamCall(
     status: response.status,
     headers: {
       ...callHeaders(given, response, attempts),
+      ...(from !== to && { 'content-type': framings[to].contentType }),
       ...(array !== undefined && { 'content-type': 'application/json; charset=UTF-8' }),
     },
     body: relay.body,

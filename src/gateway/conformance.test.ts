@@ -7,10 +7,12 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { eventually } from '../../test/support/eventually.ts';
 import {
   codeIn,
+  errorIn,
   type FormatSample,
   formatSamples,
   maximumOf,
   mergedMembers,
+  offering,
   streamedBody,
 } from '../../test/support/format-samples.ts';
 import {
@@ -22,6 +24,7 @@ import {
 } from '../../test/support/gateway-world.ts';
 import type { BilledCall } from '../../test/support/mock-provider.ts';
 import { chargedErrors, type ProviderError, providerErrors } from '../../test/support/provider-errors.ts';
+import { eventBytes, eventsIn, rawEventsIn } from '../../test/support/stream-events.ts';
 import {
   connectionKinds,
   kindNames,
@@ -31,8 +34,6 @@ import {
 import type { CallFormat } from '../kernel/providers/call-format.ts';
 import type { Fields } from '../kernel/providers/fields.ts';
 import { allFormats, type FormatName } from '../kernel/providers/formats.ts';
-import { eventOf } from '../kernel/providers/sse-reader.ts';
-import { dataOf } from '../kernel/providers/stream-usage.ts';
 import { operationOf, servedPaths } from './paths/index.ts';
 
 const gateway = useGatewayWorld();
@@ -101,7 +102,7 @@ function billed(): BilledCall {
   return call as BilledCall;
 }
 
-const sentIn = ({ chunks }: BilledCall) => Buffer.concat(chunks).toString();
+const sentIn = ({ chunks }: BilledCall) => Buffer.concat(chunks);
 
 /** Expects an estimated run with at least the tokens that the provider has billed. */
 async function expectUpperBound(status: string): Promise<void> {
@@ -112,24 +113,18 @@ async function expectUpperBound(status: string): Promise<void> {
   expect(run?.output_tokens).toBeGreaterThanOrEqual(outputTokens);
 }
 
-const eventsIn = (text: string): Fields[] =>
-  text
-    .split('\n\n')
-    .slice(0, -1)
-    .map((event) => dataOf(eventOf(Buffer.alloc(0), event)));
-
-function readerOf({ response }: CallFormat, text: string) {
+function readerOf({ response }: CallFormat, bytes: Buffer) {
   const reader = response.readStream((part) => part.length, 1);
-  for (const event of eventsIn(text)) {
+  for (const event of eventsIn(response.framing, bytes)) {
     reader.read(event);
   }
   return reader;
 }
 
 /** True if the provider has ended its output, so that only usage and the end of the stream may be missing. */
-function isOutputEnded({ response }: CallFormat, text: string): boolean {
+function isOutputEnded({ response }: CallFormat, bytes: Buffer): boolean {
   const open = response.openStream({ choices: 1, includesUsage: true, mayTruncate: false });
-  for (const event of eventsIn(text)) {
+  for (const event of eventsIn(response.framing, bytes)) {
     open.read(event);
   }
   return open.isOutputEnded;
@@ -137,11 +132,9 @@ function isOutputEnded({ response }: CallFormat, text: string): boolean {
 
 /** The parts of our paths between their prefix and the path of the format. A prefix with another layout fails the test of the prefixes. */
 const vertexLayout = '/v1/projects/any/locations/any/publishers/google';
-const layouts = ['', '/v1', '/v1beta', vertexLayout, '/deployments/{model}'].flatMap((layout) => [
-  layout,
-  `/{connection}${layout}`,
-  `/{connection}/openai${layout}`,
-]);
+const layouts = ['', '/v1', '/v1beta', '/openai/v1', vertexLayout, '/deployments/{model}'].flatMap(
+  (layout) => [layout, `/{connection}${layout}`, `/{connection}/openai${layout}`],
+);
 
 /** Returns the method after the model of a path; empty if the format has none. */
 function methodOf({ request }: CallFormat, path: string): string {
@@ -282,7 +275,7 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
     const response = await call();
     const text = await response.text();
     expect([response.status, text.includes('nary')]).toEqual([502, false]);
-    expect(codeIn(JSON.parse(text).error)).toBe('provider_key_rejected');
+    expect(codeIn(errorIn(JSON.parse(text)))).toBe('provider_key_rejected');
     expect(await lastRuns()).toMatchObject([{ status: 'failed', cost_usd: '0', marks: [] }]);
   });
 
@@ -290,7 +283,7 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
     await gateway.cap('0.000000001');
     for (const send of either) {
       const response = await send();
-      const { error } = (await response.json()) as { error: object };
+      const error = errorIn(await response.json());
       expect([response.status, response.headers.get('x-should-retry')]).toEqual([402, 'false']);
       expect(codeIn(error)).toBe('spend_cap_exceeded');
       expect(error).toMatchObject({ message: expect.stringMatching(/resets at \d{4}-/) });
@@ -302,7 +295,7 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
     gateway.provider.fault = () => ({ cutAfter: 40 });
     const response = await call();
     expect(response.status).toBe(502);
-    const { error } = (await response.json()) as { error: object };
+    const error = errorIn(await response.json());
     expect(codeIn(error)).toBe('response_interrupted');
     await expectUpperBound('failed');
   });
@@ -317,7 +310,7 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
       for (const send of either) {
         gateway.world.clock.advanceSeconds(1);
         forget();
-        const bytes = await bytesOf(await send({ tools: [tool] }));
+        const bytes = await bytesOf(await send(offering(sample)));
         expect(bytes.equals(gateway.provider.sent[0] as Buffer)).toBe(true);
         expect(bytes.toString()).toContain('lookup');
         expectBilled(gateway.provider, await lastRuns(), model);
@@ -326,8 +319,8 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
   );
 
   test('a stream has the bytes of the provider, without the usage that only the gateway requested', async () => {
-    const received = (await bytesOf(await streamed({ stream_options: undefined }))).toString();
-    const sent = (gateway.provider.sent[0] as Buffer).toString();
+    const received = (await bytesOf(await streamed({ stream_options: undefined }))).toString('latin1');
+    const sent = (gateway.provider.sent[0] as Buffer).toString('latin1');
     const events = sent.split('\n\n').filter((event) => !event.includes('"choices":[]'));
     expect(received).toBe(events.join('\n\n'));
     expect(received === sent).toBe(!requestsUsage);
@@ -343,10 +336,10 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
       gateway.world.clock.advanceSeconds(1);
       forget();
       gateway.provider.fault = () => ({ cutAfter: count });
-      const received = await (await streamed()).text();
+      const received = await bytesOf(await streamed());
       const call = billed();
       const { inputTokens, outputTokens } = call;
-      expect(received.startsWith(sentIn(call))).toBe(true);
+      expect(received.subarray(0, sentIn(call).length)).toEqual(sentIn(call));
       const { hasFailed } = readerOf(format, received);
       expect([count, !hasFailed]).toEqual([count, isOutputEnded(format, sentIn(call))]);
       expect(received.includes('broke off')).toBe(hasFailed);
@@ -360,9 +353,10 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
   test.each(sample.failures)(
     'a stream that the provider ends with %j has its bytes, and has failed',
     async (event) => {
-      gateway.provider.fault = () => ({ endAfter: 4, with: `data: ${JSON.stringify(event)}\n\n` });
-      const received = await (await streamed()).text();
-      expect(received).toBe(sentIn(billed()));
+      const last = eventBytes(format.response.framing, event);
+      gateway.provider.fault = () => ({ endAfter: 4, with: last });
+      const received = await bytesOf(await streamed());
+      expect(received).toEqual(sentIn(billed()));
       await expectUpperBound('failed');
     },
   );
@@ -409,9 +403,10 @@ describe.each(cases)('$kind, $name', ({ kind, format, path, sample, ourPaths }) 
     // Sent as it is generated, because all that a provider has sent is charged.
     gateway.provider.beforeChunk = () => setTimeout(1);
     await gateway.capAbove(0.01);
-    const received = await (await shown(maximum(20_000))).text();
-    const sent = sentIn(billed()).split('\n\n');
-    const passed = received.split('\n\n').findIndex((event, index) => event !== sent[index]);
+    const received = await bytesOf(await shown(maximum(20_000)));
+    const rawEvents = (bytes: Buffer) => rawEventsIn(format.response.framing, bytes);
+    const sent = rawEvents(sentIn(billed()));
+    const passed = rawEvents(received).findIndex((event, index) => sent[index]?.equals(event) !== true);
     expect(passed).toBeGreaterThan(10);
     expect(passed).toBeLessThan(2_000);
     const reader = readerOf(format, received);

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type Connection, type Envelope, kindOf } from '../capabilities/integration/connections/index.ts';
 import type { CallFormat } from '../kernel/providers/call-format.ts';
 import { type Fields, fieldsOf } from '../kernel/providers/fields.ts';
+import type { StreamFraming } from '../kernel/providers/stream-framing.ts';
 import { type BodyChanges, editBody, removeMembers } from './body/edit-body.ts';
 
 export interface EnvelopedCall {
@@ -17,6 +18,11 @@ export interface EnvelopedCall {
 
 export function envelopeAt(connection: Connection, format: CallFormat): Envelope | undefined {
   return kindOf(connection).envelopes.get(format);
+}
+
+/** Returns the framing of streams of a connection, or of a client whose calls are in an envelope. */
+export function framingIn(envelope: Envelope | undefined, { response }: CallFormat): StreamFraming {
+  return envelope?.framing ?? response.framing;
 }
 
 /** Returns the beta features in the header and in the body. */

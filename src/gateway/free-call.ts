@@ -155,7 +155,7 @@ function send(
     {
       method,
       pathFor: (connection) =>
-        countingAt(connection, operation)?.path ??
+        countingPath(connection, operation, model) ??
         providerPath(connection, operation, modelOf(operation), false),
       headersFor: (connection) =>
         envelopedHeaders(headers, connection, {
@@ -180,6 +180,19 @@ function mayAnswer(connection: Connection, operation: FreeOperation): boolean {
   return (
     envelopeAt(connection, operation.format) === undefined || countingAt(connection, operation) !== undefined
   );
+}
+
+function countingPath(
+  connection: Connection,
+  operation: FreeOperation,
+  model: string | undefined,
+): string | undefined {
+  const counting = countingAt(connection, operation);
+  if (counting === undefined || model === undefined) {
+    return undefined;
+  }
+  const id = modelIdAt(connection, model);
+  return counting.path.replace('{model}', () => encodeURIComponent(counting.modelOf?.(id) ?? id));
 }
 
 function bodyToCount(

@@ -42,7 +42,7 @@ import { forwardCall } from './metered-call.ts';
 import { listModels } from './models-list.ts';
 import type { PaceEvents } from './pace/pace-events.ts';
 import { dropContent, readCall, requireUtf8 } from './parse-call.ts';
-import { formatOf, operationOf, servedPaths } from './paths/index.ts';
+import { errorsOf, operationOf, servedPaths } from './paths/index.ts';
 import type { GatewayOperation, MeteredOperation } from './paths/operation.ts';
 import { createAbandonedHolds } from './settle/abandoned-holds.ts';
 import { createSettlements } from './settle/settlements.ts';
@@ -297,7 +297,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
       reply = await answer(request, operation);
     } catch (error) {
       const shown = error instanceof GatewayError ? error : logError(error, request.traceId);
-      reply = errorReply(shown, formatOf(operation, request.url), request);
+      reply = errorReply(shown, errorsOf(operation, request.url), request);
     }
     metrics.call(operationName(operation), reply.status);
     return reply;
@@ -307,7 +307,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     path,
     handler,
     refused: (error, request) =>
-      errorReply(error, formatOf(operationOf(request.method, request.url), request.url), request),
+      errorReply(error, errorsOf(operationOf(request.method, request.url), request.url), request),
   });
 
   return {

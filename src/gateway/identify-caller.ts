@@ -7,7 +7,7 @@ import {
 } from '../platform/http/pipeline/identify-raw-caller.ts';
 import type { Caller } from '../platform/http/routes/access.ts';
 import type { RawRequest } from '../platform/http/routes/raw-endpoint.ts';
-import { keyIn } from './paths/index.ts';
+import { keyIn, signingKeyIn } from './paths/index.ts';
 
 const access: RawAccess = {
   access: { kind: 'org', scope: 'gateway:call', role: 'member' },
@@ -17,5 +17,7 @@ const access: RawAccess = {
 };
 
 export function identifyCaller(deps: IdentifyRawDependencies, request: RawRequest): Promise<Caller> {
-  return identifyRawCaller(deps, request, access, keyIn(request.url));
+  const { url, headers } = request;
+  const key = keyIn(url) ?? signingKeyIn(url, headers.authorization);
+  return identifyRawCaller(deps, request, access, key);
 }

@@ -11,10 +11,9 @@ import { CallInterruption } from './call-interruption.ts';
 import { type CallCharges, type CoveredOutput, chargesOf, settlementOf } from './call-settlement.ts';
 import { type CallState, type CallStatus, statusOf } from './call-status.ts';
 import { type CallStream, type RelayedCall, streamCall } from './call-stream.ts';
-import { envelopedBody, envelopedHeaders } from './envelopes.ts';
+import { envelopeAt, envelopedBody, envelopedHeaders, framingIn } from './envelopes.ts';
 import { unreachableError } from './errors/call-errors.ts';
 import { attemptCall } from './forward/attempts.ts';
-import type { ProviderResponse } from './forward/provider-client.ts';
 import type { GatewayContext, OngoingCall } from './gateway-context.ts';
 import { outputCap } from './hold-coverage.ts';
 import type { HoldingCall } from './holding-calls.ts';
@@ -27,6 +26,7 @@ import { providerPath } from './paths/operation.ts';
 import { relayPlain } from './plain-response.ts';
 import { isStreamed, tierOf } from './plan-call.ts';
 import type { SettledCall } from './settle/settlements.ts';
+import { isFramed } from './stream/framings.ts';
 
 export async function forwardCall(
   context: GatewayContext,
@@ -168,7 +168,9 @@ class CallInProgress implements OngoingCall, RelayedCall {
       await this.settle({ ...nothingReceived, status: interruption.isByClient ? 'cancelled' : 'failed' });
       throw interruption.errorOr(() => unreachableError(result));
     }
-    if (!isEventStream(result.response) || result.response.status >= 300) {
+    const framing = framingIn(envelopeAt(result.connection, operation.format), operation.format);
+    const { headers, status } = result.response;
+    if (!isFramed(framing, headers['content-type']) || status >= 300) {
       const settle = (outcome: CallOutcome) => this.settle(outcome);
       return relayPlain(this.#given, result, { responseBytesMax, interruption, settle });
     }
@@ -254,7 +256,3 @@ const nothingReceived = {
   outputBound: Number.POSITIVE_INFINITY,
   isAccepted: false,
 };
-
-function isEventStream({ headers }: ProviderResponse): boolean {
-  return /^text\/event-stream\b/i.test(String(headers['content-type'] ?? ''));
-}

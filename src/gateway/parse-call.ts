@@ -10,7 +10,7 @@ import {
 } from '../kernel/providers/call-request.ts';
 import { type Fields, fieldsOf } from '../kernel/providers/fields.ts';
 import { snakeCase } from '../kernel/providers/gemini/members.ts';
-import { inlineTools } from '../kernel/providers/inline-tools.ts';
+import { toolLists } from '../kernel/providers/offered-tools.ts';
 import { requestsReasoning } from '../kernel/providers/visible-output.ts';
 import { isStorable } from '../platform/http/message/json-errors.ts';
 import type { Sliced } from '../platform/sliced-work.ts';
@@ -88,16 +88,15 @@ export function* parseCall(
     // A background response is created after the call, so the gateway would not see its usage.
     throw invalid('background', 'is not supported by the gateway');
   }
-  requireText(body, 'service_tier');
-  requireText(body, 'serviceTier');
-  if (body.service_tier != null && body.serviceTier != null) {
-    throw invalid('serviceTier', 'is given in two spellings');
+  const refused = format.request.refusalOf(body);
+  if (refused !== undefined) {
+    throw invalid(refused.name, refused.rule);
   }
   requireText(body, 'speed');
   refuseOtherModels(body, model);
   const settings = outputSettingsOf(format, body);
-  if (settings.objects.length > 2) {
-    throw invalid(settings.objects.at(-1)?.path.slice(0, -1) ?? '', 'is given in two spellings');
+  if (settings.repeated !== undefined) {
+    throw invalid(settings.repeated, 'is given in two spellings');
   }
   refuseModelChoices(body, settings);
   const maxFields = maxFieldsOf(format, settings);
@@ -114,9 +113,9 @@ export function* parseCall(
       output !== undefined && body[output.maxName] != null && body[output.compatibleMaxName] == null,
     maxOutputTokens: maxFields.length === 0 ? undefined : Math.min(...maxFields.map(({ tokens }) => tokens)),
     choices: output === undefined ? 1 : Math.max(...settings.objects.map(({ fields }) => choicesOf(fields))),
-    thinkingTokens: thinkingTokensOf(body),
+    thinkingTokens: Math.max(...settings.objects.map(({ fields }) => thinkingTokensOf(fields))),
     requestsReasoning: settings.objects.some(({ fields }) => requestsReasoning(fields)),
-    hasTools: Array.isArray(body.tools) || Array.isArray(body.functions) || inlineTools(body).length > 0,
+    hasTools: toolLists(body).length > 0 || Array.isArray(body.functions),
   };
 }
 

@@ -41,6 +41,20 @@ const bedrockVendor =
 /** Revisions of Amazon Bedrock: `:0` and `:0:200k`, then `-v1`. */
 const bedrockRevisions = [/(:\d+[a-z]*)+$/, /-v\d+$/];
 
+export interface BedrockName {
+  /** The geography of an inference profile; undefined for the model itself. */
+  readonly geography: string | undefined;
+  /** The id of the model. */
+  readonly id: string;
+}
+
+/** Returns the parts of an id of Amazon Bedrock; undefined if the name is none. */
+export function bedrockNameOf(name: string): BedrockName | undefined {
+  const geography = bedrockGeography.exec(name)?.[0] ?? '';
+  const id = name.slice(geography.length);
+  return bedrockVendor.test(id) ? { geography: geography.slice(0, -1) || undefined, id } : undefined;
+}
+
 /** A model of Google Cloud, and its location. */
 const cloudModel = /^projects\/[^/]+\/locations\/([^/]+)\/publishers\//;
 /** The region of an AWS resource name. */

@@ -65,6 +65,7 @@ export async function createAdversaryWorld(): Promise<AdversaryWorld> {
     connectionTo(provider.url, 'anthropic'),
     connectionTo(provider.url, 'gemini'),
     connectionTo(provider.url, 'vertex'),
+    connectionTo(provider.url, 'bedrock'),
     connectionTo(provider.url, 'openai_compatible', { name: compatibleName, id: 'con_compatible' }),
   ];
   // The calls continue this response, so the caller must have created it.

@@ -6,9 +6,10 @@ import { setImmediate } from 'node:timers/promises';
 import { InvalidJson, parseTree } from './json-tree.ts';
 import type { Personality } from './personalities.ts';
 import { type Delivery, isReportable, plainReply, streamedReply } from './replies.ts';
-import type { AdversaryShape } from './shapes.ts';
+import { type AdversaryShape, isConverse } from './shapes.ts';
 import { billOf, outputTokensOf, RejectedCall, type UnderstoodCall, understand } from './understood-call.ts';
 
+const conversePath = /^\/v1\/model\/(.+)\/converse(-stream)?$/;
 const geminiPath =
   /^\/v1(?:beta1?)?(?:\/projects\/test-project\/locations\/europe-west1\/publishers\/google)?\/models\/(.+):(\w+)$/;
 const geminiShapes: Readonly<Record<string, AdversaryShape>> = {
@@ -81,8 +82,9 @@ async function serve(
   const body = Buffer.concat(parts);
   await provider.onRequest();
   const { pathname } = new URL(message.url ?? '', 'http://provider');
-  const [, modelInPath, method = ''] = geminiPath.exec(pathname) ?? [];
-  const shape = shapesOfPaths[pathname] ?? geminiShapes[method];
+  const [, ofConverse, stream] = conversePath.exec(pathname) ?? [];
+  const [, modelInPath = ofConverse, method = ''] = geminiPath.exec(pathname) ?? [];
+  const shape = shapesOfPaths[pathname] ?? (ofConverse === undefined ? geminiShapes[method] : 'converse');
   if (shape === undefined) {
     throw new Error(`a request for ${message.url}`);
   }
@@ -96,7 +98,10 @@ async function serve(
       String(message.headers['anthropic-beta'] ?? ''),
       modelInPath === undefined
         ? undefined
-        : { model: decodeURIComponent(modelInPath), isStream: method.startsWith('stream') },
+        : {
+            model: decodeURIComponent(modelInPath),
+            isStream: stream !== undefined || method.startsWith('stream'),
+          },
     );
   } catch (error) {
     if (!(error instanceof RejectedCall) && !(error instanceof InvalidJson)) {
@@ -149,15 +154,17 @@ async function sendStream(
   response: ServerResponse,
 ): Promise<void> {
   const pieces = streamedReply(shape, understood, delivery !== 'without usage');
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const contentType = isConverse(shape) ? 'application/vnd.amazon.eventstream' : 'text/event-stream';
+  response.writeHead(200, { 'content-type': contentType });
+  const bytesOf = (all: typeof pieces) => Buffer.concat(all.map(({ text }) => Buffer.from(text as string)));
   if (delivery !== 'broken') {
-    response.end(pieces.map(({ text }) => text).join(''));
+    response.end(bytesOf(pieces));
     return;
   }
   const sent = pieces.slice(0, Math.ceil(pieces.length / 2));
   const generated = sent.reduce((sum, { tokens }) => sum + tokens, 0);
   request.billedNanos = billOf(understood, Math.min(generated, outputTokensOf(understood)));
-  response.write(sent.map(({ text }) => text).join(''));
+  response.write(bytesOf(sent));
   // The end of a connection takes back what is still in the process.
   while (response.writableLength > 0 && !response.destroyed) {
     await setImmediate();

@@ -14,7 +14,7 @@ import {
   treeOf,
 } from './json-tree.ts';
 import { variantOf } from './name-variants.ts';
-import { type AdversaryShape, isGemini } from './shapes.ts';
+import { type AdversaryShape, isConverse, isGemini } from './shapes.ts';
 import { hostileText, payload } from './texts.ts';
 import { costlyMembers, pngOf } from './valid-calls.ts';
 
@@ -494,6 +494,7 @@ export const mutations = {
       gemini: { inlineData: { mimeType: 'image/png', data } },
       gemini_embeddings: { inline_data: { mime_type: 'image/png', data } },
       vertex_embeddings: { image: { bytesBase64Encoded: data } },
+      converse: { image: { format: 'png', source: { bytes: data } } },
     };
     const content = Array.from({ length: random.pick([1, 5]) }, () => parts[draft.shape]);
     set(draft, contentOf(draft.shape), turnOf(draft.shape, content));
@@ -605,6 +606,63 @@ export const mutations = {
       set(draft, random.pick(['generationConfig', 'generation_config']), { [name]: value });
     }
   },
+  'change a setting of Bedrock': (draft, random) => {
+    const [outer, inner] = random.pick<readonly [string, unknown]>([
+      ['inferenceConfig', { MaxTokens: 1_900 }],
+      ['inferenceConfig', { max_tokens: 1_900, maxTokens: 5 }],
+      ['inferenceConfig', { maxTokens: '1900' }],
+      ['inference_config', { maxTokens: 1_900 }],
+      ['InferenceConfig', { maxTokens: 1_900 }],
+      ['maxTokens', 1_900],
+      ['additionalModelRequestFields', { max_tokens: 1_900 }],
+      ['additionalModelRequestFields', { inferenceConfig: { maxTokens: 1_900 } }],
+      ['additionalModelRequestFields', { max_new_tokens: 1_900, n: 4 }],
+      ['additionalModelRequestFields', { thinking: { type: 'enabled', budget_tokens: 1_500 } }],
+      ['additionalModelRequestFields', { messages: [{ role: 'user', content: payload }] }],
+      ['additional_model_request_fields', { max_tokens: 1_900 }],
+      ['additionalModelRequestFields', [{ max_tokens: 1_900 }]],
+      ['toolConfig', { tools: [{ systemTool: { name: 'nova_grounding' } }] }],
+      ['tool_config', { tools: [{ type: 'web_search' }] }],
+      ['toolConfig', { tools: [{ toolSpec: { name: 'a', description: payload } }, { type: 'web_search' }] }],
+      ['serviceTier', { type: 'priority' }],
+      ['serviceTier', 'priority'],
+      ['service_tier', { type: 'priority' }],
+      ['performanceConfig', { latency: 'optimized' }],
+      ['guardrailConfig', { guardrailIdentifier: 'a' }],
+      ['promptVariables', { a: { text: payload } }],
+      ['outputConfig', { textFormat: { structure: { jsonSchema: { schema: payload } } } }],
+      ['requestMetadata', { a: payload }],
+    ]);
+    set(draft, outer, inner);
+  },
+  'put unusual blocks into a turn': (draft, random) => {
+    const bytes = Buffer.from(payload).toString('base64');
+    const block = random.pick<object>([
+      { image: { format: 'png', source: { bytes: pngOf(9_000, 9_000) } } },
+      { image: { format: 'png', source: { s3Location: { uri: 's3://a/b' } } } },
+      { document: { format: 'txt', name: 'a', source: { bytes, text: payload } } },
+      { document: { format: 'txt', name: 'a', source: { s3_location: { uri: 's3://a/b' } } } },
+      {
+        document: {
+          format: 'txt',
+          name: payload,
+          context: payload,
+          source: { content: [{ text: payload }] },
+        },
+      },
+      { video: { format: 'mp4', source: { s3Location: { uri: 's3://a/b' } } } },
+      { toolUse: { toolUseId: 'a', name: 'b', input: { text: payload } } },
+      { toolResult: { toolUseId: 'a', content: [{ json: { text: payload } }, { text: payload }] } },
+      { reasoningContent: { reasoningText: { text: payload, signature: payload } } },
+      { reasoningContent: { redactedContent: bytes } },
+      { guardContent: { text: { text: payload } } },
+      { citationsContent: { content: [{ text: payload }] } },
+      { searchResult: { source: 'a', title: 'b', content: [{ text: payload }] } },
+      { cachePoint: { type: 'default', ttl: '1h' }, text: payload },
+      { text: payload, Text: payload },
+    ]);
+    set(draft, contentOf(draft.shape), turnOf(draft.shape, [block, { text: 'a' }]));
+  },
   'add a tool of Gemini': (draft, random) => {
     const name = random.pick([
       ...['googleSearch', 'google_search', 'googleSearchRetrieval', 'googleMaps', 'google_maps'],
@@ -659,7 +717,7 @@ function contentOf(shape: AdversaryShape): string {
   if (isGemini(shape)) {
     return shape === 'gemini' ? 'contents' : shape === 'gemini_embeddings' ? 'content' : 'instances';
   }
-  return shape === 'chat' || shape === 'messages' ? 'messages' : 'input';
+  return shape === 'chat' || shape === 'messages' || isConverse(shape) ? 'messages' : 'input';
 }
 
 function turnOf(shape: AdversaryShape, parts: readonly unknown[]): unknown {

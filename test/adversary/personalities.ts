@@ -1,7 +1,7 @@
 /** Ways in which providers read a request more leniently than its format says. Each is known from a parser, a framework or a provider. */
 
 import { type Member, type Node, nameOf, textOf } from './json-tree.ts';
-import { type AdversaryShape, isGemini } from './shapes.ts';
+import { type AdversaryShape, hasModelInPath } from './shapes.ts';
 
 export interface Personality {
   readonly name: string;
@@ -31,6 +31,7 @@ const documentedMaxNames: Readonly<Record<AdversaryShape, readonly string[]>> = 
   gemini: ['max_output_tokens'],
   gemini_embeddings: [],
   vertex_embeddings: [],
+  converse: ['max_tokens'],
 };
 const otherMaxNames = [
   'max_new_tokens',
@@ -157,6 +158,15 @@ const knownNames = [
   ...['function_declarations', 'google_search', 'google_search_retrieval', 'google_maps', 'url_context'],
   ...['code_execution', 'file_search', 'thinking_config', 'response_schema', 'response_json_schema'],
   ...['parameters_json_schema', 'function_call', 'function_response', 'args', 'response'],
+  ...[
+    'inference_config',
+    'additional_model_request_fields',
+    'tool_config',
+    'cache_point',
+    's3_location',
+    'bytes',
+  ],
+  ...['reasoning_config', 'system_tool', 'tool_spec', 'image', 'guardrail_config', 'performance_config'],
   ...['input_audio', 'audio', 'modalities', 'tool_calls', 'function', 'output', 'thinking_budget', 'summary'],
 ];
 
@@ -170,10 +180,10 @@ const bothCasesByFold = new Map<Personality['fold'], KnownNames>();
 
 const camelCase = (name: string) => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** Gemini reads each name in camelCase and in snake_case. */
+/** Gemini reads each name in camelCase and in snake_case, and so does a lenient Bedrock. */
 function knownNamesOf(fold: Personality['fold'], shape: AdversaryShape): KnownNames {
-  const byFold = isGemini(shape) ? bothCasesByFold : namesByFold;
-  const spellings = (name: string) => (isGemini(shape) ? [camelCase(name), name] : [name]);
+  const byFold = hasModelInPath(shape) ? bothCasesByFold : namesByFold;
+  const spellings = (name: string) => (hasModelInPath(shape) ? [camelCase(name), name] : [name]);
   const known =
     byFold.get(fold) ??
     new Map(knownNames.flatMap((name) => spellings(name).map((one) => [fold(one), name] as const)));

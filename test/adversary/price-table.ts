@@ -6,7 +6,7 @@ import type { Tokenizer } from './token-counts.ts';
 
 export interface PricedModel {
   readonly name: string;
-  readonly provider: 'openai' | 'anthropic' | 'google';
+  readonly provider: 'openai' | 'anthropic' | 'google' | 'bedrock';
   readonly tokenizer: Tokenizer;
   /** In nanodollars for each token. */
   readonly input: bigint;
@@ -38,6 +38,8 @@ export const models: readonly PricedModel[] = [
   // As for Claude, no public tokenizer counts as Gemini does.
   { ...usual, name: 'gemini-3-usual', provider: 'google', tokenizer: 'o200k' },
   { ...expensive, name: 'gemini-3-expensive', provider: 'google', tokenizer: 'o200k' },
+  { ...usual, name: 'claude-bedrock-usual', provider: 'bedrock', tokenizer: 'o200k' },
+  { ...expensive, name: 'claude-bedrock-expensive', provider: 'bedrock', tokenizer: 'o200k' },
   { ...usual, name: 'gemini-embedding-usual', provider: 'google', tokenizer: 'o200k', output: 0n },
   { ...expensive, name: 'gemini-embedding-expensive', provider: 'google', tokenizer: 'o200k', output: 0n },
 ];
@@ -55,6 +57,7 @@ export function usualModelOf(shape: AdversaryShape): string {
     gemini: 'gemini-3-usual',
     gemini_embeddings: 'gemini-embedding-usual',
     vertex_embeddings: 'gemini-embedding-usual',
+    converse: 'claude-bedrock-usual',
   }[shape];
 }
 

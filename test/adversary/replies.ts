@@ -1,5 +1,6 @@
 /** Responses of the provider in each format: whole or streamed, with true usage or without any. */
 
+import { awsEvent } from '../support/aws-frames.ts';
 import { unitNanos } from './price-table.ts';
 import { type AdversaryShape, isGemini } from './shapes.ts';
 import { outputTokensOf, type UnderstoodCall } from './understood-call.ts';
@@ -8,7 +9,7 @@ import { outputTokensOf, type UnderstoodCall } from './understood-call.ts';
 export type Delivery = 'whole' | 'without usage' | 'broken';
 
 export interface Piece {
-  readonly text: string;
+  readonly text: string | Buffer;
   /** Output tokens that this piece adds to what was generated. */
   readonly tokens: number;
 }
@@ -34,6 +35,14 @@ export function plainReply(shape: AdversaryShape, call: UnderstoodCall, hasUsage
   const { shown } = outputOf(call);
   const common = { id: 'reply_1', model: call.model.name, ...(usage !== undefined && { usage }) };
   switch (shape) {
+    case 'converse':
+      return {
+        output: { message: { role: 'assistant', content: [{ text: outputText(shown) }] } },
+        stopReason: 'max_tokens',
+        metrics: { latencyMs: 1 },
+        ...(usage !== undefined && { usage }),
+        ...converseTier(call),
+      };
     case 'gemini':
       return geminiReply(call, hasUsage, shown, 'MAX_TOKENS');
     case 'gemini_embeddings':
@@ -156,6 +165,18 @@ function usageOf(shape: AdversaryShape, call: UnderstoodCall): object {
         ...(tier !== undefined && { serviceTier: tier.toUpperCase() }),
       };
     }
+    case 'converse': {
+      const written = isCachedForAnHour && tier === undefined ? inputTokens : 0;
+      return {
+        inputTokens: inputTokens - written,
+        outputTokens,
+        totalTokens: inputTokens + outputTokens,
+        ...(written > 0 && {
+          cacheWriteInputTokens: written,
+          cacheDetails: [{ ttl: '1h', inputTokens: written }],
+        }),
+      };
+    }
     case 'embeddings':
       return { prompt_tokens: inputTokens, total_tokens: inputTokens };
     case 'chat':
@@ -189,6 +210,7 @@ export function isReportable(shape: AdversaryShape, call: UnderstoodCall): boole
   const { unit = 'web_search' } = call.tool ?? {};
   const isShown = {
     chat: false,
+    converse: false,
     embeddings: false,
     gemini: true,
     gemini_embeddings: false,
@@ -211,6 +233,8 @@ export function streamedReply(shape: AdversaryShape, call: UnderstoodCall, hasUs
       return streamedResponse(call, hasUsage);
     case 'gemini':
       return streamedGemini(call, hasUsage);
+    case 'converse':
+      return streamedConverse(call, hasUsage);
     default:
       return streamedChat(call, hasUsage);
   }
@@ -254,6 +278,28 @@ function streamedChat(call: UnderstoodCall, hasUsage: boolean): Piece[] {
     pieces.push(chunk([], 0, { usage: usageOf('chat', call) }));
   }
   return [...pieces, { text: 'data: [DONE]\n\n', tokens: call.rejectedTokens }];
+}
+
+/** Bedrock names the tier of a call that asks for one. */
+function converseTier({ tier }: UnderstoodCall): object {
+  return tier === undefined ? {} : { serviceTier: { type: tier } };
+}
+
+function streamedConverse(call: UnderstoodCall, hasUsage: boolean): Piece[] {
+  const { shown, hidden } = outputOf(call);
+  const frame = (type: string, payload: object, tokens = 0): Piece => ({
+    text: awsEvent(type, payload),
+    tokens,
+  });
+  const at = { contentBlockIndex: 0 };
+  const usage = hasUsage ? { usage: usageOf('converse', call) } : {};
+  return [
+    frame('messageStart', { role: 'assistant' }, hidden),
+    ...chunksOf(shown).map((text) => frame('contentBlockDelta', { ...at, delta: { text } }, text.length)),
+    frame('contentBlockStop', at),
+    frame('messageStop', { stopReason: 'max_tokens' }),
+    frame('metadata', { metrics: { latencyMs: 1 }, ...usage, ...converseTier(call) }),
+  ];
 }
 
 function streamedGemini(call: UnderstoodCall, hasUsage: boolean): Piece[] {

@@ -3,7 +3,7 @@
 import type { Node } from './json-tree.ts';
 import { type Fields, isList, isObject, type Personality, type Plain, plainOf } from './personalities.ts';
 import { modelNamed, type PricedModel, tierFactors, unitNanos } from './price-table.ts';
-import { type AdversaryShape, isEmbeddings, isGemini } from './shapes.ts';
+import { type AdversaryShape, hasModelInPath, isConverse, isEmbeddings, isGemini } from './shapes.ts';
 import { sizeOfPng, tokensOf, tokensOfGeminiTiles, tokensOfPixels, tokensOfTiles } from './token-counts.ts';
 
 export interface UnderstoodCall {
@@ -56,7 +56,7 @@ const promptFields = [
     'response_format',
     'text',
   ],
-  ...['documents', 'contents', 'system_instruction', 'content', 'requests', 'instances'],
+  ...['documents', 'contents', 'system_instruction', 'content', 'requests', 'instances', 'tool_config'],
 ];
 /** Values that are written into the prompt as JSON. */
 const jsonFields = new Set([
@@ -110,7 +110,7 @@ const referringFields = [
     'container',
     'vector_store_ids',
   ],
-  ...['mcp_servers', 'server_url', 'connector_id', 'input_audio'],
+  ...['mcp_servers', 'server_url', 'connector_id', 'input_audio', 's3_location'],
 ];
 /** Tools of Gemini, with the unit that has a price. Results of the others cost tokens alone. */
 const geminiUnits: Readonly<Record<string, string>> = {
@@ -210,7 +210,7 @@ class Reader {
       tool,
       mayHideTools: shape === 'chat' && this.#offersTools(),
       tier: this.#tier(),
-      isCachedForAnHour: shape === 'messages' && this.#hasOneHour(body as Plain),
+      isCachedForAnHour: (shape === 'messages' || isConverse(shape)) && this.#hasOneHour(body as Plain),
       hidesReasoning: !isEmbeddings(shape) && this.#requestsReasoning(),
       isBackground: shape === 'responses' && this.#flag(body.background),
     };
@@ -263,7 +263,7 @@ class Reader {
   }
 
   #maximum(model: PricedModel): number {
-    const isAtTop = !isGemini(this.#shape) || this.#personality.hasExtensions;
+    const isAtTop = !hasModelInPath(this.#shape) || this.#personality.hasExtensions;
     for (const fields of [...this.#optionObjects(), ...(isAtTop ? [this.#body] : [])]) {
       for (const name of this.#personality.maxNames(this.#shape)) {
         const given = this.#count(fields[name]);
@@ -277,7 +277,11 @@ class Reader {
 
   /** Objects in which Gemini and other providers have their settings. */
   #optionObjects(): Fields[] {
-    const documented = isGemini(this.#shape) ? ['generation_config'] : [];
+    const documented = isGemini(this.#shape)
+      ? ['generation_config']
+      : isConverse(this.#shape)
+        ? ['additional_model_request_fields', 'inference_config']
+        : [];
     return [...documented, ...(this.#personality.hasExtensions ? optionFields : [])].map((name) =>
       this.#fields(this.#body[name]),
     );
@@ -285,11 +289,13 @@ class Reader {
 
   /** Google rejects names that it does not know. Only those that count answers matter here: the gateway believes each of them. */
   #rejectUnknownChoices(): void {
-    const config = this.#fields(this.#body.generation_config);
+    const config = this.#fields(
+      isConverse(this.#shape) ? this.#body.inference_config : this.#body.generation_config,
+    );
     const isUnknown =
       ['n', ...otherChoices].some((name) => this.#body[name] != null) ||
       ['n', ...otherChoices].some((name) => name !== 'candidate_count' && config[name] != null);
-    if (isGemini(this.#shape) && !this.#personality.hasExtensions && isUnknown) {
+    if (hasModelInPath(this.#shape) && !this.#personality.hasExtensions && isUnknown) {
       throw new RejectedCall('a name is not known');
     }
   }
@@ -308,14 +314,19 @@ class Reader {
   }
 
   #tier(): string | undefined {
-    const { speed, service_tier: tier } = this.#body;
+    const { speed, service_tier: given } = this.#body;
+    const tier = isConverse(this.#shape) ? this.#fields(given).type : given;
     const wanted = this.#shape === 'messages' && speed === 'fast' ? speed : tier;
     return typeof wanted === 'string' && wanted in tierFactors ? wanted : undefined;
   }
 
   #requestsReasoning(): boolean {
     const { thinking, reasoning, reasoning_effort: effort } = this.#body;
+    const { thinking: inner, reasoning_config: config } = this.#fields(
+      this.#body.additional_model_request_fields,
+    );
     return (
+      (isConverse(this.#shape) && (isObject(inner) || isObject(config))) ||
       (isGemini(this.#shape) && isObject(this.#fields(this.#body.generation_config).thinking_config)) ||
       (isObject(thinking) && thinking.type !== 'disabled') ||
       (isObject(reasoning) && reasoning.effort !== 'none') ||
@@ -325,7 +336,8 @@ class Reader {
 
   /** The tools that the provider runs. */
   #serverTools(): Fields[] {
-    const tools = isEmbeddings(this.#shape) ? undefined : this.#body.tools;
+    const given = isConverse(this.#shape) ? this.#fields(this.#body.tool_config) : this.#body;
+    const tools = isEmbeddings(this.#shape) ? undefined : given.tools;
     const { coerces, hasExtensions } = this.#personality;
     const listed = isList(tools) ? tools : coerces && isObject(tools) ? [tools] : [];
     return listed.filter(
@@ -420,7 +432,7 @@ class Reader {
     }
     return (
       isObject(value) &&
-      (this.#fields(value.cache_control).ttl === '1h' ||
+      (this.#fields(isConverse(this.#shape) ? value.cache_point : value.cache_control).ttl === '1h' ||
         Object.values(value).some((inner) => this.#hasOneHour(inner)))
     );
   }
@@ -512,7 +524,8 @@ class Reader {
       throw new RejectedCall('the media cannot be read');
     }
     const url = [object.image_url, nested.url, source.url].find((one) => typeof one === 'string');
-    const data = typeof source.data === 'string' && source.type !== 'text' ? source.data : undefined;
+    const bytes = isConverse(this.#shape) && typeof source.bytes === 'string' ? source.bytes : undefined;
+    const data = typeof source.data === 'string' && source.type !== 'text' ? source.data : bytes;
     if (url === undefined && data === undefined) {
       return 0;
     }
@@ -520,7 +533,9 @@ class Reader {
     const size = base64 === undefined ? undefined : sizeOfPng(Buffer.from(base64, 'base64'));
     const details = [object.detail, nested.detail].filter((one) => one != null);
     const isLow = details.length > 0 && details.every((one) => one === 'low');
-    return provider === 'anthropic' ? tokensOfPixels(size) : tokensOfTiles(size, isLow);
+    return provider === 'anthropic' || provider === 'bedrock'
+      ? tokensOfPixels(size)
+      : tokensOfTiles(size, isLow);
   }
 }
 
@@ -528,7 +543,10 @@ class Reader {
 function isData(name: string, value: Plain): boolean {
   return (
     typeof value === 'string' &&
-    (name === 'data' || name === 'file_data' || ((name === 'image_url' || name === 'url') && isUrl(value)))
+    (name === 'data' ||
+      name === 'bytes' ||
+      name === 'file_data' ||
+      ((name === 'image_url' || name === 'url') && isUrl(value)))
   );
 }
 

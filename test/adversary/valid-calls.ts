@@ -1,7 +1,7 @@
 /** Valid calls of each format: text, images, files, tools, structured outputs, reasoning and several turns. */
 
 import { expensiveModelOf, usualModelOf } from './price-table.ts';
-import { type AdversaryShape, isEmbeddings, isGemini } from './shapes.ts';
+import { type AdversaryShape, isConverse, isEmbeddings, isGemini } from './shapes.ts';
 
 export interface ValidCall {
   readonly name: string;
@@ -11,7 +11,9 @@ export interface ValidCall {
 }
 
 /** Formats that have the model in the path. */
-type PathShape = 'gemini' | 'gemini_embeddings' | 'vertex_embeddings';
+type PathShape = 'gemini' | 'gemini_embeddings' | 'vertex_embeddings' | 'converse';
+
+const isPathShape = (shape: AdversaryShape): shape is PathShape => hasModelInPath(shape);
 
 const pathsOf: Readonly<Record<Exclude<AdversaryShape, PathShape>, string>> = {
   chat: '/openai/v1/chat/completions',
@@ -260,6 +262,55 @@ const vertexEmbeddingsBodies: Readonly<Record<string, object>> = {
   },
 };
 
+const turn = [{ role: 'user', content: [{ text: question }] }];
+
+const converseBodies: Readonly<Record<string, object>> = {
+  text: { messages: turn, system: [{ text: 'Be brief.' }], inferenceConfig: { maxTokens: 60 } },
+  'no maximum': { messages: turn },
+  image: {
+    messages: [
+      { role: 'user', content: [{ text: question }, { image: { format: 'png', source: { bytes: png } } }] },
+    ],
+    inferenceConfig: { maxTokens: 60 },
+  },
+  tools: {
+    messages: [
+      ...turn,
+      {
+        role: 'assistant',
+        content: [{ toolUse: { toolUseId: 'a', name: 'weather', input: { city: 'Oslo' } } }],
+      },
+      { role: 'user', content: [{ toolResult: { toolUseId: 'a', content: [{ json: { degrees: 4 } }] } }] },
+    ],
+    toolConfig: {
+      tools: [{ toolSpec: { name: 'weather', description: 'The weather', inputSchema: { json: weather } } }],
+    },
+    inferenceConfig: { maxTokens: 60 },
+  },
+  thinking: {
+    messages: turn,
+    inferenceConfig: { maxTokens: 1_500 },
+    additionalModelRequestFields: { thinking: { type: 'enabled', budget_tokens: 1_024 } },
+  },
+  cache: {
+    messages: turn,
+    system: [{ text: 'Be brief.' }, { cachePoint: { type: 'default', ttl: '1h' } }],
+    inferenceConfig: { maxTokens: 60 },
+  },
+  file: {
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { document: { format: 'pdf', name: 'a', source: { s3Location: { uri: 's3://a/b' } } } },
+          { text: question },
+        ],
+      },
+    ],
+    inferenceConfig: { maxTokens: 60 },
+  },
+};
+
 const bodies: Readonly<Record<AdversaryShape, Readonly<Record<string, object>>>> = {
   chat: chatBodies,
   responses: responsesBodies,
@@ -268,13 +319,14 @@ const bodies: Readonly<Record<AdversaryShape, Readonly<Record<string, object>>>>
   gemini: geminiBodies,
   gemini_embeddings: geminiEmbeddingsBodies,
   vertex_embeddings: vertexEmbeddingsBodies,
+  converse: converseBodies,
 };
 
 export const validCalls: readonly ValidCall[] = Object.entries(bodies).flatMap(([given, named]) => {
   const shape = given as AdversaryShape;
   return Object.entries(named).flatMap(([name, body]): ValidCall[] => {
     const title = `${shape}, ${name}`;
-    if (shape === 'gemini' || shape === 'gemini_embeddings' || shape === 'vertex_embeddings') {
+    if (isPathShape(shape)) {
       return pathsWithModel(shape, body).map((path) => ({
         name: `${title}, ${path}`,
         shape,
@@ -309,6 +361,10 @@ function pathsWithModel(shape: PathShape, body: object): string[] {
       return 'requests' in body
         ? [`/gemini/v1beta/${model}:batchEmbedContents`]
         : [`/gemini/v1beta/${model}:embedContent`, `${vertexPlace}/${model}:embedContent`];
+    case 'converse':
+      return ['converse', 'converse-stream'].map(
+        (method) => `/bedrock/model/${usualModelOf(shape)}/${method}`,
+      );
     case 'vertex_embeddings':
       return [`${vertexPlace}/${model}:predict`];
   }
@@ -318,6 +374,9 @@ function pathsWithModel(shape: PathShape, body: object): string[] {
 export function costlyMembers(shape: AdversaryShape, payload: string): Readonly<Record<string, unknown>> {
   if (isGemini(shape)) {
     return costlyGeminiMembers(shape, payload);
+  }
+  if (isConverse(shape)) {
+    return costlyConverseMembers(shape, payload);
   }
   const content = shape === 'chat' || shape === 'messages' ? 'messages' : 'input';
   const turn = [{ role: 'user', content: payload }];
@@ -354,6 +413,21 @@ export function costlyMembers(shape: AdversaryShape, payload: string): Readonly<
       mcp_servers: [{ type: 'url', url: 'https://tools.invalid', name: 'tools' }],
       container: 'container_1',
     }),
+  };
+}
+
+function costlyConverseMembers(shape: AdversaryShape, payload: string): Readonly<Record<string, unknown>> {
+  const content = [{ text: payload }];
+  return {
+    model: expensiveModelOf(shape),
+    messages: [{ role: 'user', content }],
+    system: content,
+    toolConfig: { tools: [{ systemTool: { name: 'nova_grounding' } }] },
+    serviceTier: { type: 'priority' },
+    inferenceConfig: { maxTokens: 1_900 },
+    additionalModelRequestFields: { max_tokens: 1_900, n: 6, thinking: { type: 'enabled' } },
+    guardrailConfig: { guardrailIdentifier: 'a', guardrailVersion: '1' },
+    performanceConfig: { latency: 'optimized' },
   };
 }
 

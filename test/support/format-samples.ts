@@ -19,6 +19,10 @@ export interface FormatSample {
   readonly reasoning: Fields;
   /** Events with which a provider ends a stream that has failed. */
   readonly failures: readonly Fields[];
+  /** The object with the tools; undefined: the body. */
+  readonly toolsIn?: string;
+  /** True if responses name neither their id nor their model. */
+  readonly isAnonymous?: true;
 }
 
 /** The account of the connection of Vertex AI. */
@@ -76,6 +80,23 @@ export const formatSamples: Readonly<Record<FormatName, FormatSample>> = {
     reasoning: { generationConfig: { thinkingConfig: { thinkingBudget: 1_024 } } },
     failures: [{ error: { code: 503, message: 'overloaded', status: 'UNAVAILABLE' } }],
   },
+  converse: {
+    path: '/bedrock/model/bedrock-test/converse',
+    streamPath: '/bedrock/model/bedrock-test/converse-stream',
+    providerPaths: {
+      plain: '/model/bedrock-test/converse',
+      streamed: '/model/bedrock-test/converse-stream',
+    },
+    model: 'bedrock-test',
+    body: { messages: [{ role: 'user', content: [{ text: 'Say hello to the wörld' }] }] },
+    tool: { toolSpec: { name: 'lookup', inputSchema: { json: parameters } } },
+    toolsIn: 'toolConfig',
+    reasoning: {
+      additionalModelRequestFields: { thinking: { type: 'enabled', budget_tokens: 1_024 } },
+    },
+    failures: [{ throttlingException: { message: 'Too many tokens.' } }],
+    isAnonymous: true,
+  },
   gemini_embeddings: {
     path: '/gemini/v1beta/models/embed-test:embedContent',
     providerPaths: {
@@ -124,9 +145,21 @@ export function maximumOf({ request: { output } }: CallFormat, tokens: number): 
 
 /** Returns the members of both. Objects with settings of the output are merged. */
 export function mergedMembers(one: Fields, other: Fields): Fields {
-  const settings = { ...fieldsOf(one.generationConfig), ...fieldsOf(other.generationConfig) };
-  const isMerged = Object.keys(settings).length > 0;
-  return { ...one, ...other, ...(isMerged && { generationConfig: settings }) };
+  const settings = ['generationConfig', 'inferenceConfig']
+    .filter((name) => one[name] !== undefined && other[name] !== undefined)
+    .map((name) => [name, { ...fieldsOf(one[name]), ...fieldsOf(other[name]) }]);
+  return { ...one, ...other, ...Object.fromEntries(settings) };
+}
+
+/** Returns the members with which a request offers the tool of the client. */
+export function offering({ tool, toolsIn }: FormatSample): Fields {
+  return toolsIn === undefined ? { tools: [tool] } : { [toolsIn]: { tools: [tool] } };
+}
+
+/** Returns the error in the body of a response of any format. */
+export function errorIn(body: unknown): Fields {
+  const fields = fieldsOf(body);
+  return fields.error === undefined ? fields : fieldsOf(fields.error);
 }
 
 /** Returns the code of Purser in an error of any format. */

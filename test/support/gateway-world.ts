@@ -91,6 +91,7 @@ export const prices = {
   'claude-test': ['1', '10'],
   'embed-test': ['1', '0'],
   'gemini-test': ['1', '10'],
+  'bedrock-test': ['1', '10'],
 } as const;
 
 /** A gateway for the tests of a file, closed after them. */

@@ -1,5 +1,5 @@
 /**
- * A model provider on loopback: the APIs of OpenAI, Anthropic and Google, plain and streamed, with faults on request, and a bill of its
+ * A model provider on loopback: the APIs of OpenAI, Anthropic, Google and Amazon Bedrock, plain and streamed, with faults on request, and a bill of its
  * own. The bill has what a real provider would charge: input when a request is accepted, output as it is generated.
  */
 import { once } from 'node:events';
@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { finished } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
+import { awsChunk, awsEvent } from './aws-frames.ts';
 
 export interface BilledCall {
   readonly request: ReceivedRequest;
@@ -36,7 +37,7 @@ export type Fault =
   /** Closes the connection after this many chunks of a stream, or bytes of another response. */
   | { readonly cutAfter: number }
   /** Ends a stream after this many chunks with another one. */
-  | { readonly endAfter: number; readonly with: string };
+  | { readonly endAfter: number; readonly with: string | Buffer };
 
 export interface ToolCall {
   readonly name: string;
@@ -97,7 +98,10 @@ export async function startMockProvider(): Promise<MockProvider> {
     reportsEmbeddings: true,
     outputOf: () => 5,
     hiddenTokens: 0,
-    toolOf: (body) => (Array.isArray(body.tools) ? { name: 'lookup', input: '{"q":"x"}' } : undefined),
+    toolOf: (body) =>
+      Array.isArray(body.tools) || body.toolConfig !== undefined
+        ? { name: 'lookup', input: '{"q":"x"}' }
+        : undefined,
     wordOf: (index) => `tok${index % 10} `,
     responseId: '1',
     tokensPerChunk: 1,
@@ -176,6 +180,8 @@ class Responder {
   readonly #provider: MockProvider;
   readonly #body: Record<string, unknown>;
   readonly #path: string;
+  /** The last segment of the path of a model at Bedrock. */
+  readonly #method: string | undefined;
   readonly #response: ServerResponse;
   readonly #fault: StreamFault | undefined;
   readonly #call: BilledCall;
@@ -194,14 +200,18 @@ class Responder {
     this.#provider = provider;
     this.#body = body;
     this.#path = path;
+    this.#method = /^(?:\/v1)?\/model\/[^/]+\/([a-z-]+)$/.exec(path)?.[1];
     this.#response = response;
     this.#fault = fault;
-    const settings = (body.generationConfig ?? {}) as Readonly<Record<string, unknown>>;
+    const settings = (body.generationConfig ?? body.inferenceConfig ?? {}) as Readonly<
+      Record<string, unknown>
+    >;
     const max = Number(
       body.max_completion_tokens ??
         body.max_tokens ??
         body.max_output_tokens ??
         settings.maxOutputTokens ??
+        settings.maxTokens ??
         1_000_000,
     );
     this.#hidden = Math.min(provider.hiddenTokens, max);
@@ -220,9 +230,11 @@ class Responder {
     };
   }
 
-  /** True for Anthropic's API, and for the models of Anthropic at Google. */
+  /** True for Anthropic's API, and for the models of Anthropic at Google and Amazon. */
   get #isMessages(): boolean {
-    return /(\/messages|:(raw|streamRaw)Predict)$/.test(this.#path);
+    return (
+      /(\/messages|:(raw|streamRaw)Predict)$/.test(this.#path) || this.#method?.startsWith('invoke') === true
+    );
   }
 
   get #model(): string {
@@ -232,6 +244,10 @@ class Responder {
   async run(): Promise<void> {
     if (this.#path.endsWith(':countTokens')) {
       this.#json({ totalTokens: this.#call.inputTokens });
+      return;
+    }
+    if (this.#method === 'count-tokens') {
+      this.#json({ inputTokens: this.#call.inputTokens });
       return;
     }
     if (/(\/count_tokens|\/count-tokens:rawPredict)$/.test(this.#path)) {
@@ -245,7 +261,7 @@ class Responder {
       this.#call.outputTokens += this.#output;
     } else if (isEmbedding) {
       this.#plain(this.#embeddings());
-    } else if (this.#body.stream === true || /:stream(GenerateContent|RawPredict)$/.test(this.#path)) {
+    } else if (this.#isStream) {
       await this.#stream();
     } else {
       this.#call.outputTokens += this.#output;
@@ -254,11 +270,21 @@ class Responder {
           ? this.#message()
           : this.#path.endsWith('/responses')
             ? this.#responsesObject('completed')
-            : this.#path.endsWith(':generateContent')
-              ? this.#geminiChunk(this.#geminiParts(this.#text()), 'STOP')
-              : this.#completion(),
+            : this.#method === 'converse'
+              ? this.#converse()
+              : this.#path.endsWith(':generateContent')
+                ? this.#geminiChunk(this.#geminiParts(this.#text()), 'STOP')
+                : this.#completion(),
       );
     }
+  }
+
+  get #isStream(): boolean {
+    return (
+      this.#body.stream === true ||
+      /:stream(GenerateContent|RawPredict)$/.test(this.#path) ||
+      this.#method?.endsWith('-stream') === true
+    );
   }
 
   #text(): string {
@@ -396,8 +422,12 @@ class Responder {
   }
 
   async #stream(): Promise<void> {
-    this.#response.writeHead(200, { 'content-type': 'text/event-stream', ...requestIds });
-    if (this.#isMessages) {
+    const contentType =
+      this.#method === undefined ? 'text/event-stream' : 'application/vnd.amazon.eventstream';
+    this.#response.writeHead(200, { 'content-type': contentType, ...requestIds });
+    if (this.#method === 'converse-stream') {
+      await this.#streamConverse();
+    } else if (this.#isMessages) {
       await this.#streamMessage();
     } else if (this.#path.endsWith('/responses')) {
       await this.#streamResponse();
@@ -411,7 +441,7 @@ class Responder {
     this.#response.end();
   }
 
-  async #write(text: string): Promise<void> {
+  async #write(text: string | Buffer): Promise<void> {
     const { chunks, request } = this.#call;
     await this.#failAt(chunks.length);
     if (chunks.length > 0) {
@@ -420,7 +450,7 @@ class Responder {
     if (this.#response.destroyed) {
       throw new Error('the client has left');
     }
-    const bytes = Buffer.from(text);
+    const bytes = Buffer.from(text as string);
     chunks.push(bytes);
     if (!this.#response.write(bytes)) {
       await drained(this.#response);
@@ -430,7 +460,7 @@ class Responder {
   async #failAt(chunks: number): Promise<void> {
     const fault = typeof this.#fault === 'object' ? this.#fault : undefined;
     if (fault !== undefined && 'endAfter' in fault && chunks >= fault.endAfter) {
-      const last = Buffer.from(fault.with);
+      const last = Buffer.from(fault.with as string);
       this.#call.chunks.push(last);
       this.#response.end(last);
       await finished(this.#response);
@@ -581,9 +611,59 @@ class Responder {
     }
   }
 
+  #converseUsage() {
+    const { inputTokens, outputTokens } = this.#call;
+    return {
+      inputTokens,
+      outputTokens,
+      totalTokens: inputTokens + outputTokens,
+      ...this.#provider.usageMembers,
+    };
+  }
+
+  #converse() {
+    const content =
+      this.#tool === undefined
+        ? [{ text: this.#text() }]
+        : [
+            {
+              toolUse: { toolUseId: 'tooluse_1', name: this.#tool.name, input: JSON.parse(this.#tool.input) },
+            },
+          ];
+    return {
+      output: { message: { role: 'assistant', content } },
+      stopReason: this.#tool ? 'tool_use' : 'end_turn',
+      usage: this.#converseUsage(),
+      metrics: { latencyMs: 1 },
+    };
+  }
+
+  async #streamConverse(): Promise<void> {
+    const event = (type: string, payload: object) => this.#write(awsEvent(type, { ...payload, p: 'abcd' }));
+    await event('messageStart', { role: 'assistant' });
+    const at = { contentBlockIndex: 0 };
+    if (this.#tool !== undefined) {
+      this.#call.outputTokens += this.#output;
+      const toolUse = { toolUseId: 'tooluse_1', name: this.#tool.name };
+      await event('contentBlockStart', { ...at, start: { toolUse } });
+      for (const input of piecesOf(this.#tool.input)) {
+        await event('contentBlockDelta', { ...at, delta: { toolUse: { input } } });
+      }
+    } else {
+      for (const text of this.#generated()) {
+        await event('contentBlockDelta', { ...at, delta: { text } });
+      }
+    }
+    await event('contentBlockStop', at);
+    await event('messageStop', { stopReason: this.#tool ? 'tool_use' : 'end_turn' });
+    await event('metadata', { usage: this.#converseUsage(), metrics: { latencyMs: 1 } });
+  }
+
   async #streamMessage(): Promise<void> {
-    const event = (type: string, fields: object) =>
-      this.#write(`event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`);
+    const event = (type: string, fields: object) => {
+      const data = JSON.stringify({ type, ...fields });
+      return this.#write(this.#method === undefined ? `event: ${type}\ndata: ${data}\n\n` : awsChunk(data));
+    };
     const { inputTokens } = this.#call;
     // Counts of a stream are cumulative, so the first is never above the last.
     const usage = { input_tokens: inputTokens, output_tokens: Math.min(1, this.#hidden + this.#output) };
@@ -615,9 +695,9 @@ class Responder {
   }
 }
 
-/** The model in a path of the Gemini API. */
+/** The model in a path of the Gemini API or of Bedrock. */
 function modelInPath(path: string): string | undefined {
-  const [, model] = /\/models\/(.+):\w+$/.exec(path) ?? [];
+  const [, model] = /\/models\/(.+):\w+$/.exec(path) ?? /\/model\/([^/]+)\/[a-z-]+$/.exec(path) ?? [];
   return model === undefined ? undefined : decodeURIComponent(model);
 }
 

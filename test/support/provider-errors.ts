@@ -31,4 +31,5 @@ export const chargedErrors: Readonly<Record<ConnectionKind, readonly ProviderErr
   azure_openai: ['filtered', 'lostByProxy'],
   gemini: ['lostByProxy'],
   vertex: ['lostByProxy'],
+  bedrock: ['failed', 'overloaded', 'lostByProxy'],
 };

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { eventOf, SseReader } from '../../kernel/providers/sse-reader.ts';
 import type { AssembledStream, AssemblyFormat } from '../../kernel/providers/stream-assembly.ts';
 import { dataOf } from '../../kernel/providers/stream-usage.ts';
-import { bufferOperations } from '../stream/relay-filter.ts';
+import { bufferOperations } from '../stream/framings.ts';
 
 /** `overlong`: the stream is larger than a response may be. */
 export type ReadAssembly = AssembledStream | { readonly kind: 'overlong' };

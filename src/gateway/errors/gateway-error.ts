@@ -2,7 +2,7 @@
 import type { ApiError } from '../../contract/api-error.ts';
 import type { ErrorCode } from '../../contract/errors.ts';
 import type { GatewayErrorCode } from '../../contract/gateway-errors.ts';
-import type { CallFormat } from '../../kernel/providers/call-format.ts';
+import type { ErrorFormat } from '../../kernel/providers/call-format.ts';
 import {
   isDeniedByLimit,
   retryHeaders,
@@ -30,7 +30,7 @@ export class GatewayError extends Error {
 /** Returns the response for an error. */
 export function errorReply(
   error: ApiError | GatewayError,
-  { errors }: CallFormat,
+  errors: ErrorFormat,
   { headers, traceId }: Pick<RawHead, 'headers' | 'traceId'>,
 ): Reply {
   const shown = shownError(error);
@@ -44,6 +44,7 @@ export function errorReply(
       'content-type': 'application/json',
       'cache-control': 'no-store',
       ...retryHeaders(shown),
+      ...errors.headersOf(shown),
       ...runHeader(shown),
     },
     body: JSON.stringify(body),

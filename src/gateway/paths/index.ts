@@ -1,13 +1,14 @@
 /** The registry of our paths. Any other path below their prefixes gets 404, so that nothing passes unmetered. */
-import type { CallFormat } from '../../kernel/providers/call-format.ts';
+import type { ErrorFormat } from '../../kernel/providers/call-format.ts';
 import { anthropic } from './anthropic.ts';
+import { bedrock } from './bedrock.ts';
 import { compat } from './compat.ts';
 import { gemini } from './gemini.ts';
 import { openai } from './openai.ts';
 import type { GatewayOperation, ServedPath } from './operation.ts';
 import { vertex } from './vertex.ts';
 
-export const servedPaths: readonly ServedPath[] = [openai, anthropic, compat, gemini, vertex];
+export const servedPaths: readonly ServedPath[] = [openai, anthropic, compat, gemini, vertex, bedrock];
 
 /** Metered operations by URL, cached because parsing a URL costs more than the rest of the routing. Clients use few URLs. */
 const metered = new Map<string, GatewayOperation>();
@@ -51,6 +52,11 @@ export function keyIn(url: string): string | undefined {
   return name === undefined ? undefined : (new URLSearchParams(url.slice(mark)).get(name) ?? undefined);
 }
 
+/** Returns the key with which a request below a prefix is signed, if it is. */
+export function signingKeyIn(url: string, authorization: string | undefined): string | undefined {
+  return authorization === undefined ? undefined : servedPathOf(url)?.signingKeyOf?.(authorization);
+}
+
 function servedPathOf(url: string): ServedPath | undefined {
   return servedPaths.find(({ prefix }) => url.startsWith(prefix));
 }
@@ -64,8 +70,8 @@ function parseOperation(method: string, url: string): GatewayOperation | undefin
   return servedPaths.find(({ prefix }) => prefix === `/${first}`)?.operationOf({ verb, segments, query });
 }
 
-/** Returns the format of error responses: that of the call, otherwise the usual one of the prefix. */
-export function formatOf(operation: GatewayOperation | undefined, url: string): CallFormat {
+/** Returns the form of error responses: that of the call, otherwise the usual one of the prefix. */
+export function errorsOf(operation: GatewayOperation | undefined, url: string): ErrorFormat {
   const path = servedPathOf(url) ?? openai;
-  return operation?.kind === 'metered' ? operation.format : path.format;
+  return operation?.kind === 'metered' ? (operation.errors ?? operation.format.errors) : path.format.errors;
 }

@@ -6,13 +6,15 @@ import {
   modelIdAt,
   type WantedConnection,
 } from '../../capabilities/integration/connections/index.ts';
-import type { CallFormat } from '../../kernel/providers/call-format.ts';
+import type { CallFormat, ErrorFormat } from '../../kernel/providers/call-format.ts';
 
 /** A path prefix. Each has a file, and a line in `index.ts`. */
 export interface ServedPath {
   readonly prefix: string;
   /** The query parameter in which clients may send their key, instead of in a header. It is never forwarded. */
   readonly keyParameter?: string;
+  /** Returns the key of a client that signs its requests with it, and sends it as the id of the signing key. */
+  signingKeyOf?(authorization: string): string | undefined;
   /** The format of errors that do not belong to a call. */
   readonly format: CallFormat;
   /** Returns the operation; undefined for a path or method that is not served. */
@@ -39,6 +41,8 @@ interface Forwarded {
   readonly version?: string;
   /** The envelope in which the client has sent the call. */
   readonly envelope?: Envelope;
+  /** The form of errors, if it is not that of the format. */
+  readonly errors?: ErrorFormat;
 }
 
 export interface MeteredOperation extends Forwarded {

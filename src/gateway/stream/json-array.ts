@@ -1,7 +1,7 @@
 /** Writes the events of a stream as the elements of a JSON array, for clients of Gemini that do not request events. */
 import { eventOf, SseReader } from '../../kernel/providers/sse-reader.ts';
 import type { KeyFilter } from '../forward/key-redaction.ts';
-import { bufferOperations } from './relay-filter.ts';
+import { bufferOperations } from './framings.ts';
 
 export interface JsonArray {
   /** Returns a filter whose output has elements in place of events. */

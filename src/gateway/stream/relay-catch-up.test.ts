@@ -39,7 +39,7 @@ test('a provider that does not stop sending cannot postpone the end of a stream 
     drainMs: 0,
     mayDrain: () => false,
     catchUpMsMax: 20,
-    endingOf: () => '',
+    endingOf: () => Buffer.alloc(0),
     onEnd: ended,
   });
   relay.body.resume();

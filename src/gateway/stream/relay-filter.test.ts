@@ -5,7 +5,8 @@ import { callFormats } from '../../kernel/providers/formats.ts';
 import { SseReader } from '../../kernel/providers/sse-reader.ts';
 import { dataOf, type StreamUsage } from '../../kernel/providers/stream-usage.ts';
 import { bytesOf } from '../usage/output-bound.ts';
-import { bufferOperations, createRelayFilter, type RelayFilterOptions } from './relay-filter.ts';
+import { bufferOperations } from './framings.ts';
+import { createRelayFilter, type RelayFilterOptions } from './relay-filter.ts';
 
 const { forAll } = seedsOf('gateway-streams');
 

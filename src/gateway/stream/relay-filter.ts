@@ -4,12 +4,15 @@
  */
 import type { ResponseFormat } from '../../kernel/providers/call-format.ts';
 import type { OpenStream } from '../../kernel/providers/open-stream.ts';
-import { type ByteOperations, eventOf, SseReader } from '../../kernel/providers/sse-reader.ts';
+import { eventOf, SseReader } from '../../kernel/providers/sse-reader.ts';
 import { dataOf, type OutputBound, type StreamUsage } from '../../kernel/providers/stream-usage.ts';
 import { bytesOf } from '../usage/output-bound.ts';
+import { bufferOperations } from './framings.ts';
 import { RepeatedDelta } from './repeated-delta.ts';
 
 export interface RelayFilter {
+  /** True once the stream cannot be read any further. It is then ended as one that broke off. */
+  readonly isBroken?: boolean;
   /** Makes `push` return nothing from now on. Events are then only read for their usage. */
   stopPassing(): void;
   /** Returns the bytes to forward now: all complete events. */
@@ -20,10 +23,6 @@ export interface RelayFilter {
 
 const noBytes: Buffer = Buffer.alloc(0);
 const emptyLine = '\n\n';
-export const bufferOperations: ByteOperations<Buffer> = {
-  concat: (parts) => Buffer.concat(parts),
-  decode: (bytes) => bytes.toString('utf8'),
-};
 
 export interface RelayFilterOptions {
   readonly usage: StreamUsage;

@@ -11,7 +11,7 @@ test('a stream whose call cannot be settled breaks off', async () => {
     totalMs: 60_000,
     drainMs: 60_000,
     mayDrain: () => false,
-    endingOf: () => '',
+    endingOf: () => Buffer.alloc(0),
     onEnd: () => Promise.reject(new Error('not settled')),
   });
   const broken = once(body, 'error');

@@ -38,7 +38,7 @@ export interface RelayOptions {
    * Returns the bytes that the gateway adds if it ends the stream itself. `isBehind` is true if the client was slower than the
    * provider, which may have sent any number of further bytes.
    */
-  endingOf(end: StreamEnd, isBehind: boolean): string;
+  endingOf(end: StreamEnd, isBehind: boolean): Buffer;
   /** Called once. The client sees the end of the stream when the promise resolves, and a broken stream if it does not. */
   onEnd(end: StreamEnd, isBehind: boolean): Promise<void>;
 }
@@ -101,7 +101,7 @@ export function relayStream(options: RelayOptions): Relay {
       const rest = filter.end(hasClient && kind === 'complete');
       if (hasClient) {
         pass(rest);
-        pass(Buffer.from(options.endingOf(kind, isBehind)));
+        pass(options.endingOf(kind, isBehind));
       }
     } catch (error) {
       // The call must be settled whatever the provider sends.
@@ -198,6 +198,10 @@ export function relayStream(options: RelayOptions): Relay {
         return;
       }
       hasReceived = true;
+      if (filter.isBroken === true) {
+        void end('broken');
+        return;
+      }
       const covered = isTruncating ? undefined : options.cover?.();
       if (covered !== undefined) {
         holdBack(covered);

@@ -11,6 +11,7 @@ import type { RequestedService } from './requested-service.ts';
 import type { ServerTools } from './server-tools.ts';
 import type { ShownError } from './shown-error.ts';
 import type { AssemblyFormat } from './stream-assembly.ts';
+import type { StreamFraming } from './stream-framing.ts';
 import type { OutputBound, StreamUsage } from './stream-usage.ts';
 
 export interface CallFormat {
@@ -24,14 +25,16 @@ export interface CallFormat {
   readonly errors: ErrorFormat;
 }
 
+export type NameStyle = 'snake_case' | 'camelCase' | 'any';
+
 export interface RequestFormat {
   readonly members: FormatMembers;
   /** Undefined if there is no output to limit. */
   readonly output: OutputFields | undefined;
   /** True if the path has the model, and says whether the response is streamed, instead of the body. */
   readonly isModelInPath: boolean;
-  /** True if the provider reads each name in camelCase and in snake_case. Other formats have names in snake_case. */
-  readonly readsCamelCase: boolean;
+  /** The style of its names. `any`: the provider reads each in camelCase and in snake_case. */
+  readonly nameStyle: NameStyle;
   /** True if the input may be a list of token ids: each number is a token then. */
   readonly takesTokenIds: boolean;
   /** Returns the number of inputs, if a request may have several: each has a context of its own. */
@@ -43,11 +46,19 @@ export interface RequestFormat {
   /** True if models reason only if a request says so. */
   readonly reasonsOnRequest: boolean;
   /** The header and the member that turn on beta features, such as a larger context. */
-  readonly betas: { readonly header: string; readonly member: string } | undefined;
+  readonly betas: { readonly header: string | undefined; readonly member: string } | undefined;
   /** Returns the value that identifies the end user in the request. */
   endUserOf(body: Fields): unknown;
   /** Returns the service that the request asks for. The provider may serve it otherwise, and reports that. */
   serviceOf(body: Fields): RequestedService;
+  /** Returns a member with which the request must not be sent; undefined if there is none. */
+  refusalOf(body: Fields): RefusedMember | undefined;
+}
+
+export interface RefusedMember {
+  readonly name: string;
+  /** The end of a sentence about it. */
+  readonly rule: string;
 }
 
 /** Members that bound the output. */
@@ -60,6 +71,8 @@ export interface OutputFields {
   readonly compatibleMaxName: string;
   /** Names of the object with these members, one for each spelling; undefined if they are members of the body. */
   readonly within: readonly string[] | undefined;
+  /** Names of objects whose members the model gets besides. */
+  readonly alsoIn: readonly string[];
   /** True if the provider reads the input and writes nothing for a maximum of 0. Others may take 0 for no maximum. */
   readonly mayBeZero: boolean;
   /** The documented name of the number of alternative answers. */
@@ -100,6 +113,8 @@ export interface ResponseFormat {
   usageOf(answer: unknown): CallUsage | undefined;
   /** Returns the part of a whole response that is output. */
   outputIn(answer: Fields): unknown;
+  /** The framing of its streams, unless a connection has another one. */
+  readonly framing: StreamFraming;
   /** Reads the events of a stream. `choices`: the number of alternative answers. */
   readStream(boundOf: OutputBound, choices: number): StreamUsage;
   /** Follows the events of a stream, to end it early. */
@@ -115,6 +130,7 @@ export interface ResponseFormat {
 
 export interface ErrorFormat {
   bodyOf(shown: ShownError, traceId: string): object;
+  headersOf(shown: ShownError): Readonly<Record<string, string>>;
   /** Returns a special answer to a call that a limit denied, for clients that misread the usual one; undefined for all other clients. */
   limitReplyOf(
     headers: Fields,

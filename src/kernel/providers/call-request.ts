@@ -37,23 +37,29 @@ export interface OutputSettings {
   /** The path of the documented object, with a dot at its end; empty for the body. */
   readonly path: string;
   readonly objects: readonly { readonly path: string; readonly fields: Fields }[];
+  /** The documented object in a second spelling; undefined if there is none. */
+  readonly repeated: string | undefined;
 }
 
 export function outputSettingsOf({ request: { output } }: CallFormat, body: Fields): OutputSettings {
   const inBody = { path: '', fields: body };
   const [documented] = output?.within ?? [];
   if (output?.within === undefined || documented === undefined) {
-    return { path: '', objects: [inBody] };
+    return { path: '', objects: [inBody], repeated: undefined };
   }
   const given = output.within.filter((name) => body[name] != null);
   return {
     path: `${given[0] ?? documented}.`,
-    objects: [inBody, ...given.map((name) => ({ path: `${name}.`, fields: fieldsOf(body[name]) }))],
+    objects: [
+      inBody,
+      ...[...given, ...output.alsoIn].map((name) => ({ path: `${name}.`, fields: fieldsOf(body[name]) })),
+    ],
+    repeated: given[1],
   };
 }
 
 /** Returns the budget of extended thinking. It is part of the output, so the maximum output must be larger. */
-export function thinkingTokensOf(body: Fields): number {
-  const { budget_tokens: budget } = fieldsOf(body.thinking);
+export function thinkingTokensOf({ thinking, reasoning_config: config }: Fields): number {
+  const { budget_tokens: budget } = fieldsOf(thinking ?? config);
   return typeof budget === 'number' && budget > 0 ? Math.ceil(budget) : 0;
 }

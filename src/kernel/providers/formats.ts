@@ -1,6 +1,7 @@
 /** The registry of wire formats. */
 import type { CallFormat } from './call-format.ts';
 import { chat } from './chat/index.ts';
+import { converse } from './converse/index.ts';
 import { embeddings } from './embeddings/index.ts';
 import { gemini } from './gemini/index.ts';
 import { geminiEmbeddings } from './gemini-embeddings/index.ts';
@@ -16,6 +17,7 @@ export const callFormats = {
   gemini,
   gemini_embeddings: geminiEmbeddings,
   vertex_embeddings: vertexEmbeddings,
+  converse,
 } as const satisfies Record<string, CallFormat>;
 export type FormatName = keyof typeof callFormats;
 

@@ -54,6 +54,15 @@ function addImage(
   }
 }
 
+/** Reads an image in base64. */
+export function readImageBytes(value: unknown, { model, tally, readUnknown }: ImageReading): void {
+  if (typeof value === 'string') {
+    tally.imageTokens += imageTokens(model, tally.sizeOfImage(value), 'high');
+  } else {
+    readUnknown(value);
+  }
+}
+
 /** Reads the media of a part of Gemini. */
 export function readInlineMedia(value: unknown, { model, tally, readUnknown }: ImageReading): void {
   const media = fieldsOf(value);

@@ -6,7 +6,7 @@ import type { CallFormat } from './call-format.ts';
 import { outputFields } from './call-request.ts';
 import { type Fields, fieldsOf } from './fields.ts';
 import { allFormats } from './formats.ts';
-import { isUnseenMedia, readImage, readInlineMedia, readSource } from './image-parts.ts';
+import { isUnseenMedia, readImage, readImageBytes, readInlineMedia, readSource } from './image-parts.ts';
 import type { InputTally } from './input-tally.ts';
 import { referenceNames } from './known-members.ts';
 import type { MemberKind, MemberTable, PartsOf } from './member-kinds.ts';
@@ -96,6 +96,9 @@ class InputReader {
         break;
       case 'imageSource':
         readSource(fieldsOf(value), 'image', this.#images);
+        break;
+      case 'imageBytes':
+        readImageBytes(value, this.#images);
         break;
       case 'inlineMedia':
         readInlineMedia(value, this.#images);

@@ -1,5 +1,5 @@
 /** Counts what a request has, and notes what in it cannot be seen or is read differently by parsers. */
-import type { RequestFormat } from './call-format.ts';
+import type { NameStyle, RequestFormat } from './call-format.ts';
 import type { ImageSize } from './image-tokens.ts';
 import { knownNameLike } from './known-members.ts';
 
@@ -56,14 +56,14 @@ export class InputTally {
   unseen: UnseenInput | undefined;
   ambiguous: AmbiguousMember | undefined;
   readonly #tokensPerNumber: number | undefined;
-  readonly #readsCamelCase: boolean;
+  readonly #nameStyle: NameStyle;
   readonly #readers: InputReaders;
   readonly #path: (string | number)[] = [];
   #toolDepth = 0;
 
-  constructor({ takesTokenIds, readsCamelCase }: RequestFormat, readers: InputReaders) {
+  constructor({ takesTokenIds, nameStyle }: RequestFormat, readers: InputReaders) {
     this.#tokensPerNumber = takesTokenIds ? 1 : undefined;
-    this.#readsCamelCase = readsCamelCase;
+    this.#nameStyle = nameStyle;
     this.#readers = readers;
   }
 
@@ -124,7 +124,7 @@ export class InputTally {
 
   /** Notes the member if its name is another spelling of a known one. */
   checkName(name: string): void {
-    const known = knownNameLike(name, this.#readsCamelCase);
+    const known = knownNameLike(name, this.#nameStyle);
     if (known !== undefined) {
       this.markAmbiguous(known);
     }

@@ -1,5 +1,5 @@
 /** The names in the tables of all formats, and the comparison by which a lenient parser finds them. */
-import type { CallFormat } from './call-format.ts';
+import type { CallFormat, NameStyle } from './call-format.ts';
 import { allFormats } from './formats.ts';
 import type { MemberKind, MemberTable } from './member-kinds.ts';
 
@@ -51,9 +51,16 @@ interface KnownNames {
   readonly byFold: ReadonlyMap<string, string>;
 }
 
-/** Other formats do not know the names in camelCase, so that these are other spellings of theirs. */
-const ofSnakeCase = knownNamesOf(allFormats.filter(({ request }) => !request.readsCamelCase));
-const ofCamelCase = knownNamesOf(allFormats);
+/** Formats of one style do not know the names of the other, so that these are other spellings of theirs. */
+const byStyle: Readonly<Record<NameStyle, KnownNames>> = {
+  snake_case: knownNamesOf(ofStyle('snake_case')),
+  camelCase: knownNamesOf(ofStyle('camelCase')),
+  any: knownNamesOf(allFormats),
+};
+
+function ofStyle(style: NameStyle): readonly CallFormat[] {
+  return allFormats.filter(({ request }) => request.nameStyle === style);
+}
 
 function knownNamesOf(formats: readonly CallFormat[]): KnownNames {
   const names = namesOf(formats.flatMap(({ request: { members } }) => [members.request, members.tool]));
@@ -75,8 +82,8 @@ export function foldedName(name: string): string {
 const spellingMax = 100;
 
 /** Returns the known name that another parser may take this name for; undefined if there is none, or if the name is known itself. */
-export function knownNameLike(name: string, readsCamelCase: boolean): string | undefined {
-  const { names, byFold } = readsCamelCase ? ofCamelCase : ofSnakeCase;
+export function knownNameLike(name: string, style: NameStyle): string | undefined {
+  const { names, byFold } = byStyle[style];
   if (name.length > spellingMax || names.has(name)) {
     return undefined;
   }

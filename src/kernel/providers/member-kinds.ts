@@ -21,6 +21,8 @@ export type MemberKind =
   /** The URL or the data of an image. */
   | 'image'
   | 'imageSource'
+  /** The data of an image, without its type. */
+  | 'imageBytes'
   /** An object with media in base64, and their type. */
   | 'inlineMedia'
   /** The tools that the request offers. */

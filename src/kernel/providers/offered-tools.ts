@@ -116,10 +116,12 @@ function pluginsOf({ plugins }: Fields): readonly unknown[] {
 }
 
 /** Returns the lists of tools in a request. Clients of Gemini send members of its own API within `extra_body`. */
-function toolLists(body: Fields): readonly unknown[] {
+export function toolLists(body: Fields): readonly unknown[] {
   const extra = fieldsOf(body.extra_body);
-  const others = [extra, ...Object.values(extra).map(fieldsOf)].map(({ tools }) => tools);
-  return [body.tools, inlineTools(body), ...others].filter((tools) => tools != null);
+  const inner = [body.toolConfig, body.additionalModelRequestFields].map(fieldsOf);
+  const others = [extra, ...Object.values(extra).map(fieldsOf), ...inner].map(({ tools }) => tools);
+  const inContent = inlineTools(body);
+  return [body.tools, inContent.length === 0 ? null : inContent, ...others].filter((tools) => tools != null);
 }
 
 function addTools(found: OfferedTool[], format: ToolFormat, tools: unknown, body: Fields): void {

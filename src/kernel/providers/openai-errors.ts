@@ -8,6 +8,7 @@ export const openAiErrors: ErrorFormat = {
     const type = openAiTypes[status] ?? 'api_error';
     return { error: { message: messageOf(shown), type, param: null, code, details } };
   },
+  headersOf: () => ({}),
   limitReplyOf: () => undefined,
   limitHeadersOf: () => ({}),
 };

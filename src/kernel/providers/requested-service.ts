@@ -1,5 +1,7 @@
 /** The service that a request asks for: it selects the rates. */
+import type { RefusedMember } from './call-format.ts';
 import { isServiceWord } from './call-usage.ts';
+import type { Fields } from './fields.ts';
 
 export interface RequestedService {
   readonly service_tier?: string;
@@ -17,4 +19,18 @@ export function requestedService(tier: unknown, region: unknown): RequestedServi
     ...(isServiceWord(tier) && { service_tier: tier }),
     ...(isServiceWord(region) && { region }),
   };
+}
+
+/** Returns the tier of a request if it is not one text: providers differ in what they read then. */
+export function refusedTier(body: Fields): RefusedMember | undefined {
+  const { service_tier: tier, serviceTier: camelTier } = body;
+  if (tier != null && typeof tier !== 'string') {
+    return { name: 'service_tier', rule: 'must be a string' };
+  }
+  if (camelTier != null && typeof camelTier !== 'string') {
+    return { name: 'serviceTier', rule: 'must be a string' };
+  }
+  return tier != null && camelTier != null
+    ? { name: 'serviceTier', rule: 'is given in two spellings' }
+    : undefined;
 }

@@ -27,8 +27,10 @@ export function isKnownToShow(model: string): boolean {
 export function requestsReasoning(body: Fields): boolean {
   const { thinking, reasoning, reasoning_effort: effort } = body;
   const configs = [body.thinkingConfig, body.thinking_config].filter((config) => config != null);
+  const ofBedrock = [body.reasoning_config, body.reasoningConfig].filter((config) => config != null);
   return (
     configs.some((config) => !isThinkingOff(fieldsOf(config))) ||
+    ofBedrock.some((config) => fieldsOf(config).type !== 'disabled') ||
     (thinking != null && fieldsOf(thinking).type !== 'disabled') ||
     (reasoning != null && fieldsOf(reasoning).effort !== 'none') ||
     (effort != null && effort !== 'none')

@@ -1043,7 +1043,7 @@ export interface Api {
       readonly limit?: number;
       readonly cursor?: string;
       readonly sort?: 'created_at' | '-created_at' | 'name' | '-name' | 'priority' | '-priority';
-      readonly kind?: 'openai' | 'anthropic' | 'openai_compatible' | 'azure_openai' | 'gemini' | 'vertex';
+      readonly kind?: 'openai' | 'anthropic' | 'openai_compatible' | 'azure_openai' | 'gemini' | 'vertex' | 'bedrock';
       readonly name?: string;
     }, options?: RequestOptions): ListRequest<Connection, ConnectionList>;
     /** Get a connection. */

@@ -589,12 +589,37 @@ export interface ChangeConnection {
   readonly base_url?: string;
   readonly api_key?: string;
   readonly api_key_env?: string;
+  readonly credentials?: ChangeConnection_credentials;
+  readonly region?: string | null;
   readonly models?: readonly string[] | null;
   readonly priority?: number;
   readonly weight?: number;
   readonly timeouts?: ChangeConnection_timeouts;
   readonly headers?: Readonly<Record<string, string>>;
   readonly deployment_models?: Readonly<Record<string, string>>;
+}
+
+export interface ChangeConnection_credentials {
+  readonly source: 'assume_role' | 'environment' | 'federation' | 'instance' | 'managed_identity' | 'metadata' | 'static' | 'web_identity';
+  readonly role_arn?: string;
+  readonly external_id?: string;
+  readonly session_tags?: Readonly<Record<string, string>> | null;
+  readonly access_key_id?: string;
+  readonly audience?: string;
+  readonly subject?: 'token_file' | 'aws';
+  readonly service_account?: string;
+  readonly tenant_id?: string;
+  readonly client_id?: string;
+  readonly identity_provider_id?: string;
+  readonly service_account_id?: string;
+  readonly federation_rule_id?: string;
+  readonly organization_id?: string;
+  readonly workspace_id?: string;
+  readonly secret_access_key?: string;
+  readonly session_token?: string;
+  readonly service_account_key?: string;
+  readonly client_secret?: string;
+  readonly client_certificate?: string;
 }
 
 export interface ChangeConnection_timeouts {
@@ -848,6 +873,8 @@ export interface Configuration_connections {
   readonly base_url?: string;
   readonly api_key?: string;
   readonly api_key_env?: string;
+  readonly credentials?: ChangeConnection_credentials;
+  readonly region?: string | null;
   readonly models?: readonly string[] | null;
   readonly priority?: number;
   readonly weight?: number;
@@ -993,6 +1020,24 @@ export interface Connection {
   readonly api_key_last_four: string | null;
   readonly api_key_env: string | null;
   readonly api_key_set_at: string;
+  readonly credentials: {
+    readonly source: 'assume_role' | 'environment' | 'federation' | 'instance' | 'managed_identity' | 'metadata' | 'static' | 'web_identity';
+    readonly role_arn?: string;
+    readonly external_id?: string;
+    readonly session_tags?: Readonly<Record<string, string>> | null;
+    readonly access_key_id?: string;
+    readonly audience?: string;
+    readonly subject?: string;
+    readonly service_account?: string;
+    readonly tenant_id?: string;
+    readonly client_id?: string;
+    readonly identity_provider_id?: string;
+    readonly service_account_id?: string;
+    readonly federation_rule_id?: string;
+    readonly organization_id?: string;
+    readonly workspace_id?: string;
+  } | null;
+  readonly region: string | null;
   readonly previous_key_until: string | null;
   readonly models: readonly string[] | null;
   readonly priority: number;
@@ -1002,10 +1047,20 @@ export interface Connection {
   readonly deployment_models: Readonly<Record<string, string>>;
   readonly created_at: string;
   readonly updated_at: string;
+  readonly formats: readonly string[];
   readonly breaker: Connection_breaker;
+  readonly credential_state: {
+    readonly is_failing: boolean;
+    readonly renewed_at: string | null;
+    readonly expires_at: string | null;
+    readonly last_failure: {
+      readonly at: string;
+      readonly reason: string;
+    } | null;
+  } | null;
 }
 
-export type ConnectionKind = 'openai' | 'anthropic' | 'openai_compatible' | 'azure_openai' | 'gemini';
+export type ConnectionKind = 'openai' | 'anthropic' | 'openai_compatible' | 'azure_openai' | 'gemini' | 'vertex' | 'bedrock';
 
 export interface ConnectionList {
   readonly data: readonly Connection[];
@@ -1071,6 +1126,8 @@ export interface CreateConnection {
   readonly base_url?: string;
   readonly api_key?: string;
   readonly api_key_env?: string;
+  readonly credentials?: ChangeConnection_credentials;
+  readonly region?: string | null;
   readonly models?: readonly string[] | null;
   readonly priority?: number;
   readonly weight?: number;
@@ -1863,7 +1920,7 @@ export interface GatewayCall {
   readonly key_id: string;
   readonly member_id: string | null;
   readonly model: string;
-  readonly operation: 'chat' | 'responses' | 'embeddings' | 'messages' | 'gemini' | 'gemini_embeddings';
+  readonly operation: 'chat' | 'responses' | 'embeddings' | 'messages' | 'gemini' | 'gemini_embeddings' | 'vertex_embeddings' | 'converse';
   readonly stream: boolean;
   readonly connection_id: string | null;
   readonly connection_name: string | null;
@@ -1960,6 +2017,7 @@ export interface Installation {
   readonly queues: Installation_queues;
   readonly holds: Installation_holds;
   readonly spools: Installation_spools;
+  readonly credentials_failing: number;
   readonly ledger_drift_usd: number;
   readonly retention_failing_orgs: number;
   readonly prices: Installation_prices;
@@ -3602,6 +3660,7 @@ export interface RetentionRun_deleted {
 export interface RotateConnection {
   readonly api_key?: string;
   readonly api_key_env?: string;
+  readonly credentials?: ChangeConnection_credentials;
   readonly overlap_seconds?: number;
 }
 

@@ -18,7 +18,10 @@ const modifier = closed({
     }),
   ),
   cache_write_ttl: Type.Optional(choice(['1h'], 'Applies to `cache_write_1h_tokens` only.')),
-  region: word(['eu', 'us'], 'Applies to runs with this `region`; `regional` to those with any but `global`.'),
+  region: word(
+    ['eu', 'us'],
+    'Applies to runs with this `region`; `regional` to those with any but `global`.',
+  ),
   multiplier: Type.Optional(
     Type.String({
       pattern: '^\\d{1,3}(\\.\\d{1,9})?$',

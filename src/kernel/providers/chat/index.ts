@@ -5,6 +5,7 @@ import { fieldsOf } from '../fields.ts';
 import { openAiErrors } from '../openai-errors.ts';
 import { endUserOf, serviceOf } from '../openai-request.ts';
 import { openAiUsage } from '../openai-usage.ts';
+import { refusedTier } from '../requested-service.ts';
 import { searchesOfModel, withServerTools } from '../server-tools.ts';
 import { chatAssembly } from './assembly.ts';
 import { chatMembers } from './members.ts';
@@ -28,11 +29,12 @@ export const chat: CallFormat = {
       maxName: 'max_completion_tokens',
       compatibleMaxName: 'max_tokens',
       within: undefined,
+      alsoIn: [],
       mayBeZero: false,
       choicesName: 'n',
     },
     isModelInPath: false,
-    readsCamelCase: false,
+    nameStyle: 'snake_case',
     takesTokenIds: false,
     inputsOf: undefined,
     requestsUsage: true,
@@ -41,6 +43,7 @@ export const chat: CallFormat = {
     betas: undefined,
     endUserOf,
     serviceOf,
+    refusalOf: refusedTier,
   },
   tools: {
     areOffered: true,
@@ -64,6 +67,7 @@ export const chat: CallFormat = {
       return reported && withServerTools(reported, searchesOfModel(model));
     },
     outputIn: ({ choices }) => (Array.isArray(choices) ? choices.map(answerIn) : choices),
+    framing: 'sse',
     readStream: (boundOf, choices) => new ChatStream(boundOf, choices),
     openStream: createOpenChat,
     repeatedText,

@@ -6,6 +6,7 @@ import { type Fields, fieldsOf } from '../fields.ts';
 import { openAiErrors } from '../openai-errors.ts';
 import { endUserOf, serviceOf } from '../openai-request.ts';
 import { openAiUsage } from '../openai-usage.ts';
+import { refusedTier } from '../requested-service.ts';
 import { noServerTools } from '../server-tools.ts';
 import { embeddingsMembers } from './members.ts';
 
@@ -24,7 +25,7 @@ export const embeddings: CallFormat = {
     members: embeddingsMembers,
     output: undefined,
     isModelInPath: false,
-    readsCamelCase: false,
+    nameStyle: 'snake_case',
     takesTokenIds: true,
     inputsOf,
     requestsUsage: false,
@@ -33,6 +34,7 @@ export const embeddings: CallFormat = {
     betas: undefined,
     endUserOf,
     serviceOf,
+    refusalOf: refusedTier,
   },
   tools: {
     areOffered: false,
@@ -56,6 +58,7 @@ export const embeddings: CallFormat = {
     },
     // Vectors are not charged.
     outputIn: () => undefined,
+    framing: 'sse',
     readStream: chat.response.readStream,
     openStream: chat.response.openStream,
     repeatedText: () => undefined,

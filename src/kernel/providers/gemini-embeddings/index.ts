@@ -3,6 +3,7 @@ import type { CallFormat } from '../call-format.ts';
 import { type Fields, fieldsOf } from '../fields.ts';
 import { gemini } from '../gemini/index.ts';
 import { usageOfMetadata } from '../gemini/usage.ts';
+import { refusedTier } from '../requested-service.ts';
 import { noServerTools } from '../server-tools.ts';
 import { geminiEmbeddingsMembers } from './members.ts';
 
@@ -17,7 +18,7 @@ export const geminiEmbeddings: CallFormat = {
     members: geminiEmbeddingsMembers,
     output: undefined,
     isModelInPath: true,
-    readsCamelCase: true,
+    nameStyle: 'any',
     takesTokenIds: false,
     inputsOf,
     requestsUsage: false,
@@ -26,6 +27,7 @@ export const geminiEmbeddings: CallFormat = {
     betas: undefined,
     endUserOf: () => undefined,
     serviceOf: gemini.request.serviceOf,
+    refusalOf: refusedTier,
   },
   tools: {
     areOffered: false,
@@ -46,6 +48,7 @@ export const geminiEmbeddings: CallFormat = {
     usageOf: (answer) => usageOfMetadata(fieldsOf(answer).usageMetadata, noServerTools),
     // Vectors are not charged.
     outputIn: () => undefined,
+    framing: 'sse',
     readStream: gemini.response.readStream,
     openStream: gemini.response.openStream,
     repeatedText: () => undefined,

@@ -7,6 +7,7 @@ export const geminiErrors: ErrorFormat = {
     const { status, code, details } = shown;
     return { error: googleError(status, messageOf(shown), code, details) };
   },
+  headersOf: () => ({}),
   limitReplyOf: () => undefined,
   limitHeadersOf: () => ({}),
 };

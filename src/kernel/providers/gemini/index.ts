@@ -2,7 +2,7 @@
 
 import type { CallFormat } from '../call-format.ts';
 import { type Fields, fieldsOf } from '../fields.ts';
-import { requestedService } from '../requested-service.ts';
+import { refusedTier, requestedService } from '../requested-service.ts';
 import { noServerTools } from '../server-tools.ts';
 import { geminiErrors } from './errors.ts';
 import { geminiMembers, snakeCase } from './members.ts';
@@ -24,11 +24,12 @@ export const gemini: CallFormat = {
       maxName: 'maxOutputTokens',
       compatibleMaxName: 'maxOutputTokens',
       within: ['generationConfig', 'generation_config'],
+      alsoIn: [],
       mayBeZero: false,
       choicesName: 'candidateCount',
     },
     isModelInPath: true,
-    readsCamelCase: true,
+    nameStyle: 'any',
     takesTokenIds: false,
     inputsOf: undefined,
     requestsUsage: false,
@@ -40,6 +41,7 @@ export const gemini: CallFormat = {
       const tier = serviceTier ?? snakeTier;
       return requestedService(typeof tier === 'string' ? tier.toLowerCase() : tier, undefined);
     },
+    refusalOf: refusedTier,
   },
   tools: {
     areOffered: true,
@@ -70,6 +72,7 @@ export const gemini: CallFormat = {
         const { parts, mediaTokens } = outputOf(candidate);
         return [...parts, ' '.repeat(mediaTokens)];
       }),
+    framing: 'sse',
     readStream: (boundOf, choices) => new GeminiStream(boundOf, choices),
     openStream: createOpenGemini,
     // The usage differs in each chunk.

@@ -8,6 +8,7 @@ export const anthropicErrors: ErrorFormat = {
     const type = anthropicTypes[status] ?? 'api_error';
     return { type: 'error', error: { type, message: messageOf(shown), code, details }, request_id: traceId };
   },
+  headersOf: () => ({}),
   limitReplyOf: () => undefined,
   limitHeadersOf: () => ({}),
 };

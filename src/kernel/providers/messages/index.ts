@@ -2,7 +2,7 @@
 
 import type { CallFormat } from '../call-format.ts';
 import { fieldsOf } from '../fields.ts';
-import { requestedService } from '../requested-service.ts';
+import { refusedTier, requestedService } from '../requested-service.ts';
 import { noServerTools } from '../server-tools.ts';
 import { messagesAssembly } from './assembly.ts';
 import { anthropicErrors } from './errors.ts';
@@ -23,11 +23,12 @@ export const messages: CallFormat = {
       maxName: 'max_tokens',
       compatibleMaxName: 'max_tokens',
       within: undefined,
+      alsoIn: [],
       mayBeZero: true,
       choicesName: undefined,
     },
     isModelInPath: false,
-    readsCamelCase: false,
+    nameStyle: 'snake_case',
     takesTokenIds: false,
     inputsOf: undefined,
     requestsUsage: false,
@@ -37,6 +38,7 @@ export const messages: CallFormat = {
     endUserOf: ({ metadata }) => fieldsOf(metadata).user_id,
     serviceOf: ({ speed, service_tier: tier, inference_geo: region }) =>
       requestedService(speed === 'fast' ? speed : tier, region),
+    refusalOf: refusedTier,
   },
   tools: {
     areOffered: true,
@@ -65,6 +67,7 @@ export const messages: CallFormat = {
     isResponse: ({ type }) => type === 'message',
     usageOf: (answer) => messagesUsage(fieldsOf(answer).usage),
     outputIn: ({ content }) => content,
+    framing: 'sse',
     readStream: (boundOf) => new MessagesStream(boundOf),
     openStream: createOpenMessage,
     repeatedText: ({ type, delta }) =>

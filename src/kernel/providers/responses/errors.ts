@@ -12,6 +12,7 @@ const isCodex = /^codex/i;
 
 export const responsesErrors: ErrorFormat = {
   bodyOf: openAiErrors.bodyOf,
+  headersOf: () => ({}),
   limitReplyOf: (headers, shown) =>
     isFromCodex(headers) ? { status: 429, body: { error: limitReached(shown) } } : undefined,
   limitHeadersOf: (headers, use) => (isFromCodex(headers) ? codexLimit(use) : {}),

@@ -3,6 +3,7 @@
 import type { CallFormat } from '../call-format.ts';
 import { fieldsOf } from '../fields.ts';
 import { endUserOf, serviceOf } from '../openai-request.ts';
+import { refusedTier } from '../requested-service.ts';
 import { noServerTools } from '../server-tools.ts';
 import { responsesAssembly } from './assembly.ts';
 import { responsesErrors } from './errors.ts';
@@ -31,11 +32,12 @@ export const responses: CallFormat = {
       maxName: 'max_output_tokens',
       compatibleMaxName: 'max_output_tokens',
       within: undefined,
+      alsoIn: [],
       mayBeZero: false,
       choicesName: undefined,
     },
     isModelInPath: false,
-    readsCamelCase: false,
+    nameStyle: 'snake_case',
     takesTokenIds: false,
     inputsOf: undefined,
     requestsUsage: false,
@@ -44,6 +46,7 @@ export const responses: CallFormat = {
     betas: undefined,
     endUserOf,
     serviceOf,
+    refusalOf: refusedTier,
   },
   tools: {
     areOffered: true,
@@ -68,6 +71,7 @@ export const responses: CallFormat = {
     isResponse: ({ object, type }) => object === 'response' && type !== 'message',
     usageOf: responsesUsage,
     outputIn: ({ output }) => output,
+    framing: 'sse',
     readStream: (boundOf) => new ResponsesStream(boundOf),
     openStream: createOpenResponse,
     repeatedText: () => undefined,

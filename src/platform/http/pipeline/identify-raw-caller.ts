@@ -35,11 +35,11 @@ export async function identifyRawCaller(
   deps: IdentifyRawDependencies,
   request: RawRequest,
   { access, operation, keyHeaders, invalidKey }: RawAccess,
-  /** The key in the query, which counts if no header has one. */
-  keyInQuery?: string,
+  /** A key in the query or in a signature, which counts if no header has one. */
+  otherKey?: string,
 ): Promise<Caller> {
   const { headers, address, now, method, url, traceId } = request;
-  const token = tokenOf(headers, keyHeaders) ?? keyInQuery;
+  const token = tokenOf(headers, keyHeaders) ?? otherKey;
   if (token === undefined) {
     throw apiError(
       'unauthorized',

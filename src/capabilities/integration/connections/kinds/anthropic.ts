@@ -1,4 +1,4 @@
-import { shorterNames } from '../../../../kernel/model-names.ts';
+import { bedrockNameOf, shorterNames, withoutProviderPrefixes } from '../../../../kernel/model-names.ts';
 import { callFormats } from '../../../../kernel/providers/formats.ts';
 import { anthropicSources } from '../../../../platform/cloud-credentials/exchanges/anthropic.ts';
 import { isLostByProxy } from './charged-failures.ts';
@@ -34,7 +34,14 @@ export const anthropic: ProviderKind = {
   versions: {},
   imitated: new Map([[chat, compatibleModelName]]),
   envelopes: new Map(),
-  modelId: undefined,
+  // Clients in the mode of Amazon Bedrock call models by its ids.
+  modelId(model, { modelNames }) {
+    const named = bedrockNameOf(model.slice(model.lastIndexOf('/') + 1));
+    if (modelNames.has(model) || (named === undefined && !model.startsWith('arn:'))) {
+      return model;
+    }
+    return named?.id.startsWith('anthropic.') === true ? withoutProviderPrefixes(model).at(-1) : undefined;
+  },
   credentialSources: anthropicSources,
   authenticate(request, credential) {
     (request.path.startsWith(chatPath) ? bearerToken : sendKey)(request, credential);

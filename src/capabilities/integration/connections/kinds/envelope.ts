@@ -1,8 +1,9 @@
 /**
  * The envelope of a format: a cloud that serves the models of a vendor takes the requests of the vendor's API below other paths, with
- * some members of the body elsewhere. Responses are those of the format.
+ * some members of the body elsewhere, and may frame the events of streams in another way. Responses are those of the format.
  */
 import type { Fields } from '../../../../kernel/providers/fields.ts';
+import type { StreamFraming } from '../../../../kernel/providers/stream-framing.ts';
 
 export interface Envelope {
   /** The path of plain calls below the base URL. `{model}` in it is the model. */
@@ -19,13 +20,17 @@ export interface Envelope {
   readonly takesBetaHeader?: boolean;
   /** Returns the name by which clients of the format know a model of the cloud. Default: that of the cloud. */
   readonly nameOf?: (model: string) => string;
+  /** The framing of its streams, if it is not that of the format. */
+  readonly framing?: StreamFraming;
   /** Counts the tokens of a call; undefined if the cloud cannot. */
   readonly countTokens: TokenCounting | undefined;
 }
 
 export interface TokenCounting {
-  /** The path below the base URL. */
+  /** The path below the base URL. `{model}` in it is the model. */
   readonly path: string;
+  /** Returns the id by which tokens of a model are counted, if it is not that of its calls. */
+  modelOf?(id: string): string;
   /** Returns the body for the request of a client, whose model is that of the connection. */
   bodyOf(body: Buffer): Buffer;
   /** Returns the response in the format of the client. */

@@ -4,6 +4,7 @@ import type { CalledAt } from '../../../../kernel/model-hosts.ts';
 import type { CallFormat } from '../../../../kernel/providers/call-format.ts';
 import { anthropic } from './anthropic.ts';
 import { azureOpenAi } from './azure-openai.ts';
+import { bedrock } from './bedrock.ts';
 import { gemini } from './gemini.ts';
 import { openai } from './openai.ts';
 import { openAiCompatible } from './openai-compatible.ts';
@@ -17,6 +18,7 @@ export const connectionKinds = {
   azure_openai: azureOpenAi,
   gemini,
   vertex,
+  bedrock,
 } as const satisfies Record<string, ProviderKind>;
 export type ConnectionKind = keyof typeof connectionKinds;
 
