@@ -56,7 +56,7 @@ export function connectCommand(): Command {
     )
     .option(
       '--deployment <name=model>',
-      'model of a deployment of Azure, such as team-chat=gpt-4o; may be repeated, also for an existing connection without its key',
+      'model of a deployment of Azure, such as team-chat=gpt-4o, or of a profile of Bedrock by its ARN; may be repeated, also for an existing connection without its key',
       addDeployment,
     )
     .option('--org <id>', 'organization (default: the only one)')

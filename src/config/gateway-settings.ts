@@ -11,7 +11,7 @@ import { flag, integer, type Setting, url } from './setting.ts';
 export const gatewaySettings = {
   gateway: flag(
     'SVC_GATEWAY',
-    'Serve the gateway: the paths below `/openai`, `/anthropic`, `/gemini` and `/compat`, which forward calls to providers and meter them.',
+    'Serve the gateway: the paths below `/openai`, `/anthropic`, `/gemini`, `/bedrock` and `/compat`, which forward calls to providers and meter them.',
     'true',
   ),
   gatewayBodyLimitBytes: integer(

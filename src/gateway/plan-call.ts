@@ -254,9 +254,10 @@ function mayAssemble(
 }
 
 /** Returns the remedy for a deployment without a price. */
-function deploymentHint({ name }: Connection, deployment: string): string {
+function deploymentHint(connection: Connection, deployment: string): string {
+  const { name } = connection;
   const quoted = /^[\w.:/-]{1,200}$/.test(deployment) ? deployment : 'DEPLOYMENT';
-  return ` If it is a deployment, state its model: purser connect azure --name ${name} --deployment ${quoted}=gpt-4o`;
+  return ` If it is a deployment, state its model: purser connect ${kindOf(connection).commandName} --name ${name} --deployment ${quoted}=gpt-4o`;
 }
 
 /** Returns the error of a call without a priced connection. */

@@ -1,7 +1,7 @@
 /** Valid calls of each format: text, images, files, tools, structured outputs, reasoning and several turns. */
 
 import { expensiveModelOf, usualModelOf } from './price-table.ts';
-import { type AdversaryShape, isConverse, isEmbeddings, isGemini } from './shapes.ts';
+import { type AdversaryShape, hasModelInPath, isConverse, isEmbeddings, isGemini } from './shapes.ts';
 
 export interface ValidCall {
   readonly name: string;

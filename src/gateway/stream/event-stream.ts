@@ -4,7 +4,7 @@
  */
 import type { SseEvent } from '../../kernel/providers/sse-reader.ts';
 
-export interface Frame {
+export interface StreamFrame {
   /** Headers whose value is a text. */
   readonly headers: ReadonlyMap<string, string>;
   readonly payload: Buffer;
@@ -25,7 +25,7 @@ const checksumBytes = 4;
 const frameBytesMax = 16 * 1_048_576 + 128 * 1_024 + preludeBytes + checksumBytes;
 
 export class FrameReader implements EventReader {
-  readonly #dataOf: (frame: Frame) => string;
+  readonly #dataOf: (frame: StreamFrame) => string;
   #parts: Buffer[] = [];
   #bytes = 0;
   /** Length of the frame that has begun; undefined until its prelude is complete. */
@@ -33,7 +33,7 @@ export class FrameReader implements EventReader {
   isBroken = false;
 
   /** `dataOf` returns the data of an event. */
-  constructor(dataOf: (frame: Frame) => string) {
+  constructor(dataOf: (frame: StreamFrame) => string) {
     this.#dataOf = dataOf;
   }
 
@@ -98,7 +98,7 @@ function lengthOf(prelude: Buffer): number | undefined {
   return isValid ? length : undefined;
 }
 
-function frameOf(raw: Buffer): Frame | undefined {
+function frameOf(raw: Buffer): StreamFrame | undefined {
   const end = raw.length - checksumBytes;
   if (checksum(raw, end) !== raw.readUInt32BE(end)) {
     return undefined;
@@ -175,6 +175,6 @@ function checksum(bytes: Buffer, length: number): number {
 }
 
 /** Returns the payload of a frame as text; an empty object if it has none. */
-export function textOf({ payload }: Frame): string {
+export function textOf({ payload }: StreamFrame): string {
   return payload.length === 0 ? '{}' : payload.toString('utf8');
 }

@@ -3,7 +3,7 @@ import { type Fields, fieldsOf } from '../../kernel/providers/fields.ts';
 import { parsed } from '../../kernel/providers/received-text.ts';
 import { type ByteOperations, type SseEvent, SseReader } from '../../kernel/providers/sse-reader.ts';
 import type { StreamFraming } from '../../kernel/providers/stream-framing.ts';
-import { type EventReader, type Frame, FrameReader, textOf, writeFrame } from './event-stream.ts';
+import { type EventReader, FrameReader, type StreamFrame, textOf, writeFrame } from './event-stream.ts';
 
 export interface Framing {
   readonly contentType: string;
@@ -96,7 +96,7 @@ function exceptionFrame(type: string, { message = '' }: Fields): Buffer {
 }
 
 /** Returns the exception of a frame; undefined for other events. Errors without a type of the API have a code and a text as headers. */
-function exceptionIn(frame: Frame): { readonly type: string; readonly body: string } | undefined {
+function exceptionIn(frame: StreamFrame): { readonly type: string; readonly body: string } | undefined {
   const { headers } = frame;
   const kind = headers.get(':message-type');
   if (kind === 'error') {
@@ -108,7 +108,7 @@ function exceptionIn(frame: Frame): { readonly type: string; readonly body: stri
     : undefined;
 }
 
-function eventData(frame: Frame): string {
+function eventData(frame: StreamFrame): string {
   const exception = exceptionIn(frame);
   const type = exception?.type ?? frame.headers.get(':event-type') ?? 'unknown';
   return `{${JSON.stringify(type)}:${exception?.body ?? textOf(frame)}}`;
@@ -127,7 +127,7 @@ const errorTypeOf = new Map<unknown, string>(errorTypes);
 const exceptionOf = new Map<unknown, string>(errorTypes.map(([exception, type]) => [type, exception]));
 exceptionOf.set('api_error', 'internalServerException');
 
-function chunkData(frame: Frame): string {
+function chunkData(frame: StreamFrame): string {
   const exception = exceptionIn(frame);
   if (exception !== undefined) {
     const { message } = fieldsOf(parsed(exception.body));

@@ -7,7 +7,7 @@ import type { CallUsage } from './call-usage.ts';
 import type { Fields } from './fields.ts';
 import type { FormatMembers } from './member-kinds.ts';
 import type { OpenStream, StreamedCall } from './open-stream.ts';
-import type { RequestedService } from './requested-service.ts';
+import type { RefusedMember, RequestedService } from './requested-service.ts';
 import type { ServerTools } from './server-tools.ts';
 import type { ShownError } from './shown-error.ts';
 import type { AssemblyFormat } from './stream-assembly.ts';
@@ -53,12 +53,6 @@ export interface RequestFormat {
   serviceOf(body: Fields): RequestedService;
   /** Returns a member with which the request must not be sent; undefined if there is none. */
   refusalOf(body: Fields): RefusedMember | undefined;
-}
-
-export interface RefusedMember {
-  readonly name: string;
-  /** The end of a sentence about it. */
-  readonly rule: string;
 }
 
 /** Members that bound the output. */

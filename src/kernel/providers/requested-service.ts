@@ -1,5 +1,4 @@
 /** The service that a request asks for: it selects the rates. */
-import type { RefusedMember } from './call-format.ts';
 import { isServiceWord } from './call-usage.ts';
 import type { Fields } from './fields.ts';
 
@@ -19,6 +18,13 @@ export function requestedService(tier: unknown, region: unknown): RequestedServi
     ...(isServiceWord(tier) && { service_tier: tier }),
     ...(isServiceWord(region) && { region }),
   };
+}
+
+/** A member with which a request must not be sent. */
+export interface RefusedMember {
+  readonly name: string;
+  /** The end of a sentence about it. */
+  readonly rule: string;
 }
 
 /** Returns the tier of a request if it is not one text: providers differ in what they read then. */

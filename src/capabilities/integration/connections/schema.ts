@@ -22,17 +22,17 @@ const name = Type.String({
 const kind = choice(
   kindNames,
   'The API of the provider. `openai_compatible`: any provider with the API of OpenAI. `azure_openai`: the v1 API of Azure OpenAI, or one deployment. ' +
-    '`vertex`: Vertex AI of Google Cloud, in one project and location.',
+    '`vertex`: Vertex AI of Google Cloud, in one project and location. `bedrock`: Amazon Bedrock.',
 );
 const baseUrl = Type.String({
   minLength: 1,
   maxLength: 2_000,
   description:
-    'URL of the API, as the SDK of the provider takes it: with `/v1` for the API of OpenAI, without a version for those of Anthropic and Google. ' +
+    'URL of the API, as the SDK of the provider takes it: with `/v1` for the API of OpenAI, without a version for those of Anthropic, Google and Bedrock. ' +
     '`https`, without credentials, query and fragment. `http` and private addresses only if the deployment allows them. Required ' +
-    'for `openai_compatible` and `azure_openai` (`https://{resource}.openai.azure.com/openai/v1`, or a deployment with its ' +
-    '`?api-version=`), and for `vertex` with project and location, or without both in express mode ' +
-    '(`https://europe-west1-aiplatform.googleapis.com/projects/my-project/locations/europe-west1`). To change it, send the key too.',
+    'for `openai_compatible`, `azure_openai` (`https://{resource}.openai.azure.com/openai/v1`, or a deployment with its ' +
+    '`?api-version=`) and `bedrock` (`https://bedrock-runtime.{region}.amazonaws.com`), and for `vertex` with project and location, or without both in ' +
+    'express mode (`https://europe-west1-aiplatform.googleapis.com/projects/my-project/locations/europe-west1`). To change it, send the key too.',
   examples: ['https://api.openai.com/v1'],
 });
 const apiKey = Type.String({
@@ -96,7 +96,7 @@ const deploymentModels = Type.Unsafe<Record<string, string>>({
   additionalProperties: { type: 'string', minLength: 1, maxLength: 200 },
   description:
     'Models of deployments, whose names have no price. A call is held at the price of this model, or of a more expensive one that has ' +
-    'answered lately; the model that answers is charged. For `azure_openai` only.',
+    'answered lately; the model that answers is charged. For `azure_openai`, and for profiles of `bedrock` by their ARN.',
   examples: [{ 'team-chat': 'gpt-4o' }],
 });
 

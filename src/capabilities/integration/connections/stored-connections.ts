@@ -242,7 +242,11 @@ function checkNameIsFree(others: readonly ConnectionRow[], { id, name }: Connect
 
 function checkDeployments(models: Readonly<Record<string, string>>, kind: ConnectionKind) {
   if (Object.keys(models).length > 0 && !kindOf({ kind }).servesDeployments) {
-    throw invalidField('deployment_models', 'invalid_value', 'Only `azure_openai` has deployments.');
+    throw invalidField(
+      'deployment_models',
+      'invalid_value',
+      'Only `azure_openai` and `bedrock` have deployments.',
+    );
   }
   return models;
 }

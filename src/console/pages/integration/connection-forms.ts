@@ -143,7 +143,7 @@ const routingFields: readonly Field[] = [
     name: 'deployment_models',
     label: 'Models of deployments',
     kind: 'lines',
-    help: 'For Azure: the names of deployments have no price, so that their calls are refused until you state their models.',
+    help: 'For Azure, and for profiles of Bedrock by their ARN: these names have no price, so that calls are refused until you state their models.',
     parts: [
       { name: 'name', label: 'Deployment', kind: 'text' },
       { name: 'value', label: 'Model', kind: 'text' },

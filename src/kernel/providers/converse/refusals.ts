@@ -1,6 +1,6 @@
 /** Members of `Converse` that are charged in ways that the gateway cannot bound. */
-import type { RefusedMember } from '../call-format.ts';
 import { type Fields, fieldsOf } from '../fields.ts';
+import type { RefusedMember } from '../requested-service.ts';
 
 const unsupported = 'is not supported by the gateway';
 

@@ -5,7 +5,7 @@
 import type { Fields } from '../../../../kernel/providers/fields.ts';
 import type { StreamFraming } from '../../../../kernel/providers/stream-framing.ts';
 
-export interface Envelope {
+export interface FormatEnvelope {
   /** The path of plain calls below the base URL. `{model}` in it is the model. */
   readonly path: string;
   /** The path of streams. */
