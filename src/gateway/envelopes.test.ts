@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { connectionTo } from '../../test/support/gateway-world.ts';
-import type { FormatEnvelope } from '../capabilities/integration/connections/index.ts';
+import type { Envelope } from '../capabilities/integration/connections/index.ts';
 import { callFormats } from '../kernel/providers/formats.ts';
 import { betasOf, envelopedBody, envelopedHeaders } from './envelopes.ts';
 
 const { messages: format } = callFormats;
-const sentIn: FormatEnvelope = {
+const sentIn: Envelope = {
   path: '/models/{model}:rawPredict',
   streamPath: '/models/{model}:streamRawPredict',
   removed: ['model', 'stream'],

@@ -1,10 +1,6 @@
 /** Puts requests into the envelope in which a connection takes their format, and takes them out of that of the client. */
 import type { IncomingHttpHeaders } from 'node:http';
-import {
-  type Connection,
-  type FormatEnvelope,
-  kindOf,
-} from '../capabilities/integration/connections/index.ts';
+import { type Connection, type Envelope, kindOf } from '../capabilities/integration/connections/index.ts';
 import type { CallFormat } from '../kernel/providers/call-format.ts';
 import { type Fields, fieldsOf } from '../kernel/providers/fields.ts';
 import type { StreamFraming } from '../kernel/providers/stream-framing.ts';
@@ -13,19 +9,19 @@ import { type BodyChanges, editBody, removeMembers } from './body/edit-body.ts';
 export interface EnvelopedCall {
   readonly format: CallFormat;
   /** The envelope in which the client has sent the call; undefined: none. */
-  readonly sentIn: FormatEnvelope | undefined;
+  readonly sentIn: Envelope | undefined;
   /** Beta features that the client has turned on. */
   readonly betas: readonly string[];
   /** True if the provider is asked for a stream. */
   readonly isStream: boolean;
 }
 
-export function envelopeAt(connection: Connection, format: CallFormat): FormatEnvelope | undefined {
+export function envelopeAt(connection: Connection, format: CallFormat): Envelope | undefined {
   return kindOf(connection).envelopes.get(format);
 }
 
 /** Returns the framing of streams of a connection, or of a client whose calls are in an envelope. */
-export function framingIn(envelope: FormatEnvelope | undefined, { response }: CallFormat): StreamFraming {
+export function framingIn(envelope: Envelope | undefined, { response }: CallFormat): StreamFraming {
   return envelope?.framing ?? response.framing;
 }
 

@@ -123,6 +123,13 @@ export const randomTests = {
     seeds: expensive,
     regressions: [],
   },
+  'gateway-frames': {
+    file: 'src/gateway/stream/event-stream.test.ts',
+    projects: embedded,
+    seedsPerTurn: 20,
+    seeds: cheap,
+    regressions: [],
+  },
   'gateway-bodies': {
     file: 'src/gateway/body/edit-body.test.ts',
     projects: embedded,

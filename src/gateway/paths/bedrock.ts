@@ -1,5 +1,5 @@
 /** The paths of the runtime of Amazon Bedrock. They have the model, or a resource that stands for one. */
-import { connectionKinds, type FormatEnvelope } from '../../capabilities/integration/connections/index.ts';
+import { connectionKinds, type Envelope } from '../../capabilities/integration/connections/index.ts';
 import { bedrockNameOf } from '../../kernel/model-names.ts';
 import { callFormats } from '../../kernel/providers/formats.ts';
 import { decoded, openAiOperation } from './openai-operations.ts';
@@ -13,7 +13,7 @@ const signed = /^AWS4-HMAC-SHA256 +Credential=([^/,\s]+)\//;
 /** Clients send the colons and slashes of resource names as they are, or encoded. */
 const modelPath = /^model\/(.+)\/([a-z-]+)$/;
 
-const envelope = connectionKinds.bedrock.envelopes.get(messages) as FormatEnvelope;
+const envelope = connectionKinds.bedrock.envelopes.get(messages) as Envelope;
 
 export const bedrock: ServedPath = {
   prefix: '/bedrock',

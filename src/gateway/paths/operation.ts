@@ -1,7 +1,7 @@
 /** The operations that the gateway serves, and the interface of its path prefixes. */
 import {
   type Connection,
-  type FormatEnvelope,
+  type Envelope,
   kindOf,
   modelIdAt,
   type WantedConnection,
@@ -40,7 +40,7 @@ interface Forwarded {
   /** The version of the API that the client calls, if the path at the provider has it. */
   readonly version?: string;
   /** The envelope in which the client has sent the call. */
-  readonly envelope?: FormatEnvelope;
+  readonly envelope?: Envelope;
   /** The form of errors, if it is not that of the format. */
   readonly errors?: ErrorFormat;
 }

@@ -19,7 +19,7 @@ export {
   gatewayDefaults,
   readGatewaySettings,
 } from './gateway-settings.ts';
-export type { FormatEnvelope, TokenCounting } from './kinds/envelope.ts';
+export type { Envelope, TokenCounting } from './kinds/envelope.ts';
 export {
   accountHeaders,
   type ConnectionKind,

@@ -7,7 +7,7 @@ import { awsSources } from '../../../../platform/cloud-credentials/aws/index.ts'
 import { signAws } from '../../../../platform/cloud-credentials/sign-aws.ts';
 import { bedrockId, foundationOf } from './bedrock-ids.ts';
 import { isRejection } from './charged-failures.ts';
-import type { FormatEnvelope, TokenCounting } from './envelope.ts';
+import type { Envelope, TokenCounting } from './envelope.ts';
 import { bearerToken } from './key-header.ts';
 import type { FailedResponse, ProviderKind, UnsignedRequest } from './provider-kind.ts';
 
@@ -26,7 +26,7 @@ const countTokens: TokenCounting = {
   answerOf: ({ inputTokens }) => ({ input_tokens: inputTokens }),
 };
 
-const messagesEnvelope: FormatEnvelope = {
+const messagesEnvelope: Envelope = {
   path: '/model/{model}/invoke',
   streamPath: '/model/{model}/invoke-with-response-stream',
   removed: ['model', 'stream'],

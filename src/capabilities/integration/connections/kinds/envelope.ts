@@ -5,6 +5,9 @@
 import type { Fields } from '../../../../kernel/providers/fields.ts';
 import type { StreamFraming } from '../../../../kernel/providers/stream-framing.ts';
 
+/** Imported as `Envelope`; that of API errors has this name already. */
+export type { FormatEnvelope as Envelope };
+
 export interface FormatEnvelope {
   /** The path of plain calls below the base URL. `{model}` in it is the model. */
   readonly path: string;

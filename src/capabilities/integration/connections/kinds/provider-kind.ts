@@ -6,7 +6,7 @@ import type { CalledAt } from '../../../../kernel/model-hosts.ts';
 import type { CallFormat } from '../../../../kernel/providers/call-format.ts';
 import type { Credential } from '../../../../platform/cloud-credentials/credential.ts';
 import type { CredentialSource } from '../../../../platform/cloud-credentials/credential-source.ts';
-import type { FormatEnvelope } from './envelope.ts';
+import type { Envelope } from './envelope.ts';
 
 export interface ProviderKind {
   /** As people read it. */
@@ -34,7 +34,7 @@ export interface ProviderKind {
    */
   readonly imitated: ReadonlyMap<CallFormat, (model: string) => string | undefined>;
   /** The formats that it speaks in an envelope of its own. */
-  readonly envelopes: ReadonlyMap<CallFormat, FormatEnvelope>;
+  readonly envelopes: ReadonlyMap<CallFormat, Envelope>;
   /**
    * Returns the id by which the provider calls a model, which clients may know by another name; undefined if it serves no such model.
    * Without this member, it takes every name as it is.
