@@ -49,6 +49,17 @@ export function googlePythonSdk(): Promise<string | undefined> {
   return client({ name: 'google-python-sdk', from: 'PyPI', packages }, 'bin/python');
 }
 
+/** Returns the directory that has the SDK of AWS for Node. */
+export function amazonNodeSdk(): Promise<string | undefined> {
+  const packages = ['@aws-sdk/client-bedrock-runtime@3.1162.0'];
+  return client({ name: 'amazon-node-sdk', from: 'npm', packages }, '');
+}
+
+/** Returns the Python interpreter that has the SDK of AWS. */
+export function amazonPythonSdk(): Promise<string | undefined> {
+  return client({ name: 'amazon-python-sdk', from: 'PyPI', packages: ['boto3==1.44.5'] }, 'bin/python');
+}
+
 /** Returns the Python interpreter that has the SDK of OpenTelemetry. */
 export function pythonTelemetry(): Promise<string | undefined> {
   const packages = ['opentelemetry-sdk==1.45.1', 'opentelemetry-exporter-otlp-proto-http==1.45.1'];
