@@ -74,9 +74,9 @@ function addDeployment(text: string, before: DeploymentModels = {}): DeploymentM
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
-type CredentialOptions = Readonly<Record<string, string>>;
+type FieldOptions = Readonly<Record<string, string>>;
 
-function addField(text: string, before: CredentialOptions = {}): CredentialOptions {
+function addField(text: string, before: FieldOptions = {}): FieldOptions {
   const at = text.indexOf('=');
   if (at < 1 || at === text.length - 1) {
     throw new InvalidArgumentError('It must be a field and its value, such as role_arn=arn:aws:iam::…');
@@ -86,7 +86,7 @@ function addField(text: string, before: CredentialOptions = {}): CredentialOptio
 
 interface ConnectOptions {
   readonly credentials?: string;
-  readonly credential?: CredentialOptions;
+  readonly credential?: FieldOptions;
   readonly region?: string;
   readonly project?: string;
   readonly keyEnv?: string;
@@ -196,7 +196,7 @@ interface KeySource {
 const secretNames: ReadonlySet<string> = new Set(secretFields);
 
 /** Secrets do not belong on a command line, which other users of the machine can see. */
-async function credentialsOf(source: string, fields: CredentialOptions = {}): Promise<object> {
+async function credentialsOf(source: string, fields: FieldOptions = {}): Promise<object> {
   const { session_tags, ...others } = fields;
   const values: Record<string, unknown> = { source };
   for (const [field, value] of Object.entries(others)) {
@@ -221,7 +221,7 @@ async function secretOf(field: string, reference: string): Promise<string> {
 }
 
 /** `team:search,stage:test`; `none`: not even the tags of Purser. */
-function tagsOf(text: string): CredentialOptions | null {
+function tagsOf(text: string): FieldOptions | null {
   return text === 'none'
     ? null
     : Object.fromEntries(

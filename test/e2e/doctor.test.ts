@@ -209,6 +209,7 @@ describe('with the service running', () => {
     const ids = [
       'service',
       'database',
+      'credentials',
       'secrets-decrypt',
       'operator-key',
       'holds',

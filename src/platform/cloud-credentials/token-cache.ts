@@ -7,11 +7,13 @@ import { CredentialUnavailable, type IssuedCredential } from './credential-sourc
 
 export interface TokenCache {
   /**
-   * Returns the credential, without a promise if it is cached. Rejects with `CredentialUnavailable`. An id stands for everything that
-   * `acquire` depends on.
+   * Returns the credential, without a promise if it is cached. Throws or rejects with `CredentialUnavailable`. A version stands for
+   * everything that `acquire` depends on; a new one replaces what is cached under the id.
    */
-  find(id: string, acquire: Acquire): Credential | Promise<Credential>;
-  state(id: string): TokenState | undefined;
+  find(id: string, version: string, acquire: Acquire): Credential | Promise<Credential>;
+  /** Lets the next call start a renewal, because the credential was rejected. It may have been revoked. */
+  renewEarly(id: string): void;
+  state(id: string, version: string): TokenState | undefined;
   /** Returns the number of credentials whose last renewal has failed, and the number of all. */
   counts(): { readonly failing: number; readonly cached: number };
   /** Returns how often an acquisition or a renewal has succeeded and failed. */
@@ -44,6 +46,7 @@ const pauseMs = 15_000;
 const failedPauseMs = 1_000;
 
 interface Entry {
+  readonly version: string;
   issued: IssuedCredential | undefined;
   renewedAtMs: number | null;
   renewAtMs: number;
@@ -57,14 +60,15 @@ export function createTokenCache({ nowMs }: { nowMs(): number }): TokenCache {
   let succeeded = 0;
   let failed = 0;
 
-  function entryOf(id: string): Entry {
+  function entryOf(id: string, version: string): Entry {
     let entry = entries.get(id);
-    if (entry === undefined) {
-      if (entries.size >= entriesMax) {
+    if (entry?.version !== version) {
+      if (entry === undefined && entries.size >= entriesMax) {
         const [oldest = ''] = entries.keys();
         entries.delete(oldest);
       }
       entry = {
+        version,
         issued: undefined,
         renewedAtMs: null,
         renewAtMs: 0,
@@ -122,8 +126,8 @@ export function createTokenCache({ nowMs }: { nowMs(): number }): TokenCache {
   }
 
   return {
-    find(id, acquire) {
-      const entry = entryOf(id);
+    find(id, version, acquire) {
+      const entry = entryOf(id, version);
       const { issued, pending, lastFailure } = entry;
       const now = nowMs();
       if (issued !== undefined && (issued.expiresAtMs === undefined || now < issued.expiresAtMs)) {
@@ -141,16 +145,23 @@ export function createTokenCache({ nowMs }: { nowMs(): number }): TokenCache {
       }
       return renew(entry, acquire);
     },
-    state(id) {
+    renewEarly(id) {
       const entry = entries.get(id);
-      return (
-        entry && {
-          expiresAtMs: entry.issued?.expiresAtMs ?? null,
-          renewedAtMs: entry.renewedAtMs,
-          lastFailure: entry.lastFailure,
-          isFailing: entry.isFailing,
-        }
-      );
+      const now = nowMs();
+      if (entry?.issued?.expiresAtMs !== undefined && now >= (entry.renewedAtMs ?? 0) + pauseMs) {
+        entry.renewAtMs = Math.min(entry.renewAtMs, now);
+      }
+    },
+    state(id, version) {
+      const entry = entries.get(id);
+      return entry?.version !== version
+        ? undefined
+        : {
+            expiresAtMs: entry.issued?.expiresAtMs ?? null,
+            renewedAtMs: entry.renewedAtMs,
+            lastFailure: entry.lastFailure,
+            isFailing: entry.isFailing,
+          };
     },
     counts() {
       const failing = [...entries.values()].filter(({ isFailing }) => isFailing).length;

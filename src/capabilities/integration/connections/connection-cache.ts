@@ -41,7 +41,12 @@ export function createConnections(deps: ConnectionCacheDependencies): Connection
         : orderCandidates(all, wanted, model, choice);
     },
     succeeded: breakers.succeeded,
-    failed: breakers.failed,
+    failed(connectionId, failure) {
+      if (failure.reason === 'status' && (failure.status === 401 || failure.status === 403)) {
+        deps.tokens.renewEarly(connectionId);
+      }
+      breakers.failed(connectionId, failure);
+    },
   };
 }
 
@@ -112,7 +117,7 @@ function previousCredential(
 ): CredentialFunctions['previousCredential'] {
   const untilMs = row.previous_until?.getTime() ?? 0;
   if (row.previous_credentials !== null) {
-    const find = credentialOf(deps, row, region, row.previous_credentials);
+    const find = credentialOf(deps, row, region, row.previous_credentials, `${row.id} previous`);
     return () => (deps.nowMs() < untilMs ? (async () => find())().catch(() => undefined) : undefined);
   }
   const key = decryptedKey(deps, row, row.previous_api_key);

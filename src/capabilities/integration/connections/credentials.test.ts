@@ -214,6 +214,18 @@ describe('calls', () => {
     expect((await read(id)).credential_state).toMatchObject({ is_failing: false });
   });
 
+  test('a token that the provider rejects is renewed by the next call, before it expires', async () => {
+    const { name } = await created();
+    await callThrough(name);
+    issue('token-after-revocation');
+    connected.provider.fault = ({ headers }) =>
+      headers.authorization === `Bearer ${token}` ? { status: 401 } : undefined;
+    connected.world.clock.advanceSeconds(15);
+    expect((await callThrough(name)).status).toBe(502);
+    await expect.poll(async () => (await callThrough(name)).status).toBe(200);
+    expect(sentTokens().at(-1)).toBe('Bearer token-after-revocation');
+  });
+
   test('the old credentials are used during the overlap of a rotation if the provider rejects the new ones', async () => {
     const { name, id } = await created();
     await callThrough(name);

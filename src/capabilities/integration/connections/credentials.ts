@@ -157,6 +157,7 @@ export function credentialOf(
   row: ConnectionWithCredentials,
   region: string | undefined,
   encrypted: Uint8Array,
+  cacheId: string = row.id,
 ): () => Credential | Promise<Credential> {
   const { org_id: orgId, kind, base_url: baseUrl } = row;
   const unavailable = (reason: string) =>
@@ -180,7 +181,7 @@ export function credentialOf(
       throw unavailable(problem ?? '');
     };
   }
-  const cacheId = tokenId(row, encrypted);
+  const version = versionOf(row, encrypted);
   const request = {
     fields,
     owner: { orgId, connection: row.name },
@@ -193,7 +194,7 @@ export function credentialOf(
   };
   return () => {
     try {
-      const found = deps.tokens.find(cacheId, acquire);
+      const found = deps.tokens.find(cacheId, version, acquire);
       return found instanceof Promise ? found.catch(rethrow) : found;
     } catch (error) {
       return rethrow(error);
@@ -202,12 +203,11 @@ export function credentialOf(
 }
 
 /** Tokens stay cached while other fields of their connection change. */
-function tokenId(
-  { org_id, id, name, region }: Pick<ConnectionWithCredentials, 'org_id' | 'id' | 'name' | 'region'>,
+function versionOf(
+  { name, region }: Pick<ConnectionWithCredentials, 'name' | 'region'>,
   encrypted: Uint8Array,
 ): string {
-  const digest = createHash('sha256').update(encrypted).digest('base64url');
-  return JSON.stringify([org_id, id, name, region, digest]);
+  return JSON.stringify([name, region, createHash('sha256').update(encrypted).digest('base64url')]);
 }
 
 /** Returns the state of the credential in this process; null if the connection has a key. */
@@ -215,7 +215,7 @@ export function viewCredential(tokens: TokenCache, row: ConnectionWithCredential
   if (row.encrypted_credentials === null) {
     return null;
   }
-  const state = tokens.state(tokenId(row, row.encrypted_credentials));
+  const state = tokens.state(row.id, versionOf(row, row.encrypted_credentials));
   const time = (atMs: number | null | undefined) => (atMs == null ? null : new Date(atMs).toISOString());
   const last = state?.lastFailure ?? null;
   return {
