@@ -85,6 +85,31 @@ test('thoughts that only the total counts are output', async () => {
   expect(run).toMatchObject({ input_tokens: inputTokens, output_tokens: 500 - inputTokens, marks: [] });
 });
 
+test.each<Fields>([
+  { extra_body: { google: { cached_content: 'cachedContents/1' } } },
+  { google: { cached_content: 'cachedContents/1' } },
+])('searches that cached content may offer are held and charged: %j', async (more) => {
+  gateway.connections = [connectionTo(gateway.provider.url, 'vertex')];
+  const put = await gateway.world.request('PUT', '/v1/admin/models/gemini-search', {
+    key: gateway.world.operatorKey,
+    body: {
+      provider: 'google',
+      input_usd_per_million: '1',
+      output_usd_per_million: '10',
+      context_tokens: 10_000,
+      units: { web_search: '0.014' },
+    },
+  });
+  expect(put.status).toBeLessThan(300);
+  const response = await post({ model: 'gemini-search', max_tokens: 60, ...more });
+  expect(response.status).toBe(200);
+  await response.text();
+  const [run] = await lastRuns();
+  // A chat does not show its searches.
+  expect(Number(run?.cost_usd)).toBeGreaterThanOrEqual(0.14);
+  expect(Number(response.headers.get('x-svc-held-usd'))).toBeGreaterThanOrEqual(Number(run?.cost_usd));
+});
+
 test('a fallback and `purser/auto` go from one provider to another', async () => {
   const { provider } = gateway;
   gateway.connections = [connectionTo(provider.url, 'anthropic'), connectionTo(provider.url, 'gemini')];

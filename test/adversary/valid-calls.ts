@@ -22,6 +22,8 @@ const pathsOf: Readonly<Record<Exclude<AdversaryShape, PathShape>, string>> = {
   messages: '/anthropic/v1/messages',
 };
 
+const vertexPlace = '/vertex/v1/projects/some-project/locations/us-central1/publishers/google';
+
 /** Only the header of a PNG: enough for its size. */
 export function pngOf(width: number, height: number): string {
   const bytes = Buffer.alloc(33);
@@ -345,8 +347,6 @@ export const validCalls: readonly ValidCall[] = Object.entries(bodies).flatMap((
       : [whole, { ...whole, name: `${title}, streamed`, body: { ...whole.body, stream: true } }];
   });
 });
-
-const vertexPlace = '/vertex/v1/projects/some-project/locations/us-central1/publishers/google';
 
 function pathsWithModel(shape: PathShape, body: object): string[] {
   const model = `models/${usualModelOf(shape)}`;

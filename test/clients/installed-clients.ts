@@ -37,6 +37,14 @@ export function googleNodeSdk(): Promise<string | undefined> {
   return client({ name: 'google-node-sdk', from: 'npm', packages: ['@google/genai@3.1.0'] }, '');
 }
 
+/** Returns the program of Gemini CLI, which runs on Node. */
+export function geminiCli(): Promise<string | undefined> {
+  return client(
+    { name: 'gemini-cli', from: 'npm', packages: ['@google/gemini-cli@0.61.0'] },
+    'node_modules/.bin/gemini',
+  );
+}
+
 /** Returns the directory that has Anthropic's SDK for Vertex AI. */
 export function anthropicVertexSdk(): Promise<string | undefined> {
   const packages = ['@anthropic-ai/vertex-sdk@1.1.3'];

@@ -89,7 +89,8 @@ export function offeredTools({ tools }: CallFormat, body: Fields): readonly Offe
 
 /** Adds the tools that may be in stored content, unless the request offers them too. */
 function addStored(found: OfferedTool[], { stored }: ToolFormat, body: Fields): void {
-  if (stored?.names.some((name) => body[name] != null) === true) {
+  const objects = [body, ...extraObjects(body)];
+  if (stored?.names.some((name) => objects.some((fields) => fields[name] != null)) === true) {
     const offered = new Set(found.map(({ type }) => type));
     for (const type of stored.types) {
       if (!offered.has(type)) {
@@ -115,11 +116,16 @@ function pluginsOf({ plugins }: Fields): readonly unknown[] {
   return Array.isArray(plugins) ? plugins : [plugins];
 }
 
-/** Returns the lists of tools in a request. Clients of Gemini send members of its own API within `extra_body`. */
+/** Returns the objects in which clients of chats send members of Gemini's own API. */
+function extraObjects({ extra_body: extraBody, google }: Fields): readonly Fields[] {
+  const extra = fieldsOf(extraBody);
+  return [extra, ...Object.values(extra).map(fieldsOf), fieldsOf(google)];
+}
+
+/** Returns the lists of tools in a request. */
 export function toolLists(body: Fields): readonly unknown[] {
-  const extra = fieldsOf(body.extra_body);
   const inner = [body.toolConfig, body.additionalModelRequestFields].map(fieldsOf);
-  const others = [extra, ...Object.values(extra).map(fieldsOf), ...inner].map(({ tools }) => tools);
+  const others = [...extraObjects(body), ...inner].map(({ tools }) => tools);
   const inContent = inlineTools(body);
   return [body.tools, inContent.length === 0 ? null : inContent, ...others].filter((tools) => tools != null);
 }

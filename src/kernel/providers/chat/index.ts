@@ -2,6 +2,7 @@
 
 import type { CallFormat } from '../call-format.ts';
 import { fieldsOf } from '../fields.ts';
+import { storedAtGoogle } from '../gemini/stored-tools.ts';
 import { openAiErrors } from '../openai-errors.ts';
 import { endUserOf, serviceOf } from '../openai-request.ts';
 import { openAiUsage } from '../openai-usage.ts';
@@ -56,6 +57,8 @@ export const chat: CallFormat = {
     showsCalls: false,
     searchesOf: searchesOfModel,
     hasStoredPrompts: false,
+    // Chats of Gemini may name its cached content.
+    stored: storedAtGoogle,
   },
   response: {
     isStored: false,

@@ -8,6 +8,7 @@ import { geminiErrors } from './errors.ts';
 import { geminiMembers, snakeCase } from './members.ts';
 import { createOpenGemini } from './open-stream.ts';
 import { outputOf } from './output.ts';
+import { storedAtGoogle } from './stored-tools.ts';
 import { GeminiStream } from './stream.ts';
 import { candidatesOf, geminiUsage } from './usage.ts';
 
@@ -57,10 +58,7 @@ export const gemini: CallFormat = {
     showsCalls: true,
     searchesOf: () => noServerTools,
     hasStoredPrompts: false,
-    stored: {
-      names: ['cachedContent', 'cached_content'],
-      types: ['google_search', 'google_maps', 'enterprise_web_search', 'retrieval'],
-    },
+    stored: storedAtGoogle,
   },
   response: {
     isStored: false,
