@@ -51,7 +51,8 @@ export function callServiceOf(
   const { request } = format;
   const searches = searchesOf(price, format, model);
   const charged = chargesOf(request, bytes, inputTokens, mostCalls(unitsOf(searches, tools), tools.units));
-  const requested = { ...request.serviceOf(body), ...(tier !== undefined && { service_tier: tier }) };
+  const ofBody = request.serviceOf(body);
+  const requested = tier === undefined ? ofBody : { ...ofBody, service_tier: tier };
   const { rates, stated } = ratesOf(
     price,
     region === undefined ? requested : { region, ...requested },
