@@ -1,6 +1,6 @@
 /** The response of a plain call that is sent as a stream, so that its hold can follow it. */
 import type { CallFormat } from '../../../src/kernel/providers/call-format.ts';
-import { SseReader } from '../../../src/kernel/providers/sse-reader.ts';
+import { eventOf, SseReader } from '../../../src/kernel/providers/sse-reader.ts';
 import type { AssembledStream, AssemblyFormat } from '../../../src/kernel/providers/stream-assembly.ts';
 import { dataOf } from '../../../src/kernel/providers/stream-usage.ts';
 import { byteOperations } from './metered-stream.ts';
@@ -28,6 +28,10 @@ export async function assembledStream(
     for (const event of events.push(next.value)) {
       assembly.read(dataOf(event));
     }
+  }
+  const rest = events.rest();
+  if (rest.length > 0) {
+    assembly.read(dataOf(eventOf(rest, byteOperations.decode(rest))));
   }
   return events.isOverlong ? { kind: 'unended' } : assembly.result();
 }

@@ -5,8 +5,18 @@ import type { AssembledStream, AssemblyFormat } from '../../kernel/providers/str
 import { dataOf } from '../../kernel/providers/stream-usage.ts';
 import { bufferOperations } from '../stream/framings.ts';
 
-/** `overlong`: the stream is larger than a response may be. */
-export type ReadAssembly = AssembledStream | { readonly kind: 'overlong' };
+type Assembled = Extract<AssembledStream, { readonly body: object }>;
+
+export type ReadAssembly =
+  | (Omit<Extract<Assembled, { kind: 'response' }>, 'body'> & Serialized)
+  | (Omit<Extract<Assembled, { kind: 'error' }>, 'body'> & Serialized)
+  | Exclude<AssembledStream, Assembled>
+  /** The stream is larger than a response may be. */
+  | { readonly kind: 'overlong' };
+
+interface Serialized {
+  readonly text: string;
+}
 
 /** A stream may have more bytes than a response by this factor: each token has an event of its own. */
 const streamFactor = 4;
@@ -34,5 +44,18 @@ export async function assembleStream(
   if (rest.length > 0) {
     assembly.read(dataOf(eventOf(rest, rest.toString('utf8'))));
   }
-  return isOverlong || events.isOverlong ? { kind: 'overlong' } : assembly.result();
+  return isOverlong || events.isOverlong ? { kind: 'overlong' } : serialized(assembly.result());
+}
+
+function serialized(result: AssembledStream): ReadAssembly {
+  if (!('body' in result)) {
+    return result;
+  }
+  const { body, ...rest } = result;
+  try {
+    return { ...rest, text: JSON.stringify(body) };
+  } catch {
+    // JSON may be nested deeper than it can be written.
+    return { kind: 'unknown', part: 'a value that is nested too deeply' };
+  }
 }

@@ -59,7 +59,7 @@ export async function assembleResponse(
       'content-type': 'application/json',
       ...(costUsd !== undefined && { 'x-svc-cost-usd': costUsd }),
     },
-    body: JSON.stringify(assembled.body),
+    body: assembled.text,
   };
 }
 

@@ -192,6 +192,18 @@ describe('chat completions', () => {
     expect(assembled('chat', [...chunks(10_001), ...end])).toEqual({ kind: 'unknown', part });
   });
 
+  test.each([
+    ['tool_calls.id', { id: 'call_2' }],
+    ['call.name', { function: { name: 'delete', arguments: '{}' } }],
+  ])('calls of tools that share an index are not put together: %s', (part, more) => {
+    const first = { index: 0, id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
+    const calls = [first, { index: 0, ...more }].map((call) => chunk({ delta: { tool_calls: [call] } }));
+    expect(assembled('chat', [...calls, ...end])).toEqual({ kind: 'unknown', part });
+    const again = { index: 0, id: 'call_1', function: { name: 'look', arguments: '' } };
+    const repeated = [first, again].map((call) => chunk({ delta: { tool_calls: [call] } }));
+    expect(assembled('chat', [...repeated, ...end])).toMatchObject({ kind: 'response' });
+  });
+
   test('probabilities and annotations of a long answer are added in place', () => {
     const length = 20_000;
     const one = chunk({ delta: { annotations: [{}] }, logprobs: { content: [token('a')] } });
@@ -307,6 +319,17 @@ describe('messages', () => {
     expect(whole(10_001)).toEqual({ kind: 'unknown', part: 'content_block_start' });
   });
 
+  test.each([
+    ['a second message_start', [start]],
+    [
+      'content_block_start',
+      [...block(0, { type: 'text', text: 'a' }), ...block(0, { type: 'text', text: 'b' })],
+    ],
+    ['content_block_start', [{ type: 'content_block_start', content_block: { type: 'text', text: 'a' } }]],
+  ])('a part that would replace another one, or has no place, is named: %s', (part, events) => {
+    expect(assembled('messages', [start, ...events, ...end()])).toEqual({ kind: 'unknown', part });
+  });
+
   test('the incomplete call of a tool is left out of a message that was ended at its maximum', () => {
     const cut = block(0, { type: 'tool_use', id: 'toolu_1', name: 'now', input: {} }, [
       { type: 'input_json_delta', partial_json: '{"q":' },
@@ -345,6 +368,15 @@ describe('responses', () => {
     const response = { id: 'resp_1', status, output: [{ type: 'poem' }], usage: { output_tokens: 1 } };
     const events = [{ type: 'response.poem' }, { type: `response.${status}`, response }];
     expect(assembled('responses', events)).toEqual({ kind: 'response', body: response });
+  });
+
+  test('a response whose last event leaves out its output is not passed on as an empty one', () => {
+    const item = { type: 'response.output_item.done', item: { type: 'message' } };
+    const last = (output: unknown) => ({ type: 'response.completed', response: { id: 'resp_1', output } });
+    expect(assembled('responses', [item, last([{ type: 'message' }])])).toMatchObject({ kind: 'response' });
+    for (const output of [[], undefined, 'x']) {
+      expect(assembled('responses', [item, last(output)])).toMatchObject({ kind: 'unknown' });
+    }
   });
 
   test.each([

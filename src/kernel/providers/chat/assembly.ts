@@ -130,6 +130,8 @@ class ChatAssembly implements StreamAssembly {
       calls.set(index, call);
     }
     this.#noteUnknown('tool_calls', given, toolCallMembers);
+    // Some hosts give every call the same index: their arguments would become one text.
+    this.#noteChanged('tool_calls.id', call.id, given.id);
     for (const name of ['id', 'type'] as const) {
       call[name] = given[name] ?? call[name];
     }
@@ -147,6 +149,7 @@ class ChatAssembly implements StreamAssembly {
     this.#noteUnknown('call', fieldsOf(given), callMembers);
     const call = { ...fieldsOf(before) } as Record<string, unknown>;
     if (name != null) {
+      this.#noteChanged('call.name', call.name, name);
       call.name = name;
     }
     for (const [member, more] of [
@@ -158,6 +161,12 @@ class ChatAssembly implements StreamAssembly {
       }
     }
     return call;
+  }
+
+  #noteChanged(place: string, before: unknown, now: unknown): void {
+    if (before != null && now != null && before !== now) {
+      this.#unknown ??= place;
+    }
   }
 
   #noteUnknown(place: string, given: Fields, known: ReadonlySet<string>): void {

@@ -51,6 +51,9 @@ class MessagesAssembly implements StreamAssembly {
   read(event: Fields): void {
     switch (event.type) {
       case 'message_start': {
+        if (this.#message !== undefined) {
+          this.#unknown ??= 'a second message_start';
+        }
         const { usage, ...message } = fieldsOf(event.message);
         this.#message = message;
         this.#addUsage(usage);
@@ -83,7 +86,8 @@ class MessagesAssembly implements StreamAssembly {
   }
 
   #addBlock(index: number, content: Record<string, unknown>): void {
-    if (this.#blocks.size >= partsMax) {
+    // A second block at the same place would replace the first.
+    if (this.#blocks.size >= partsMax || !Number.isInteger(index) || this.#blocks.has(index)) {
       this.#unknown ??= 'content_block_start';
     } else {
       this.#blocks.set(index, { content, citations: undefined, input: '' });

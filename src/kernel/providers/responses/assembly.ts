@@ -18,10 +18,14 @@ export const responsesAssembly: AssemblyFormat = {
 class ResponsesAssembly implements StreamAssembly {
   #response: object | undefined;
   #error: Fields | undefined;
+  /** Number of items that were completed before. */
+  #items = 0;
 
   read(event: Fields): void {
     if (ends.has(event.type)) {
       this.#response ??= fieldsOf(event.response);
+    } else if (event.type === 'response.output_item.done') {
+      this.#items += 1;
     } else if (event.type === 'response.failed') {
       this.#error ??= fieldsOf(fieldsOf(event.response).error);
     } else if (event.type === 'error') {
@@ -36,7 +40,14 @@ class ResponsesAssembly implements StreamAssembly {
       const named = type === undefined || type === 'error' ? errorTypeOf(status) : type;
       return { kind: 'error', status, body: { error: { message, type: named, param, code } } };
     }
-    return this.#response === undefined ? { kind: 'unended' } : { kind: 'response', body: this.#response };
+    if (this.#response === undefined) {
+      return { kind: 'unended' };
+    }
+    const { output } = this.#response as { readonly output?: unknown };
+    // Some hosts leave the output out of the last event.
+    return this.#items > (Array.isArray(output) ? output.length : 0)
+      ? { kind: 'unknown', part: 'response.output_item.done' }
+      : { kind: 'response', body: this.#response };
   }
 }
 
