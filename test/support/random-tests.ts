@@ -251,6 +251,13 @@ export const randomTests = {
     seeds: expensive,
     regressions: [],
   },
+  'ledger-growth': {
+    file: 'src/ledger/growth.test.ts',
+    projects: both,
+    seedsPerTurn: 3,
+    seeds: cheap,
+    regressions: [],
+  },
   'linear-forecast': {
     file: 'src/capabilities/insight/forecasts/linear.test.ts',
     projects: embedded,
