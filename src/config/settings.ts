@@ -229,6 +229,20 @@ const settings = {
     60,
     31_536_000,
   ),
+  toolTokenSeconds: integer(
+    'SVC_TOOL_TOKEN_SECONDS',
+    '3600',
+    'Lifetime of the access token of a coding tool in seconds. Tools renew it without the person.',
+    60,
+    86_400,
+  ),
+  toolSignInMaxSeconds: integer(
+    'SVC_TOOL_SIGN_IN_MAX_SECONDS',
+    String(30 * 24 * 3_600),
+    'Seconds after which a person must sign in again from a coding tool.',
+    60,
+    31_536_000,
+  ),
   webhookAllowPrivateNetworks: flag(
     'SVC_WEBHOOK_ALLOW_PRIVATE_NETWORKS',
     'Allow webhooks and identity providers at private and local addresses, and webhooks without TLS.',

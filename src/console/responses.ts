@@ -206,6 +206,7 @@ export interface Responses {
   readonly 'support_access.list': types.SupportAccessList;
   readonly 'support_access.settings.put': types.SupportAccessSettings;
   readonly 'support_access.settings.read': types.SupportAccessSettings;
+  readonly 'tool_sign_ins.list': types.ToolSignInList;
   readonly 'unpriced_models.list': types.UnpricedModelList;
   readonly 'unpriced_models.totals': types.UnpricedModelTotalList;
   readonly 'unpriced_policy.put': types.UnpricedPolicy;

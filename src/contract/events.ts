@@ -212,6 +212,33 @@ const member = {
   removed_at: null,
 };
 
+const ToolSignIn = open({
+  id: text,
+  member_id: text,
+  member_name: text,
+  client_id: text,
+  address: text,
+  user_agent: text,
+  status: Type.String({ description: '`active`, `expired` or `ended`.' }),
+  created_at: timestamp,
+  expires_at: timestamp,
+  ended_at: nullable(timestamp),
+  end_reason: nullable(text),
+});
+const toolSignIn = {
+  id: 'tsi_01hzy4t0000000000000000000',
+  member_id: 'mem_01hzy4t0000000000000000000',
+  member_name: 'Ada',
+  client_id: 'claude-code',
+  address: '192.0.2.7',
+  user_agent: 'claude-cli/2.1.197',
+  status: 'active',
+  created_at: '2026-11-15T09:00:00.000Z',
+  expires_at: '2026-11-15T09:10:00.000Z',
+  ended_at: null,
+  end_reason: null,
+};
+
 const Key = open({
   id: text,
   name: text,
@@ -695,6 +722,13 @@ export const eventCatalog = {
     ...member,
     status: 'removed',
     removed_at: '2026-11-15T12:00:00.000Z',
+  }),
+  'tool_sign_in.created': kind('A member connected a coding tool.', ToolSignIn, toolSignIn),
+  'tool_sign_in.ended': kind('The sign-in of a coding tool was ended: its tokens are revoked.', ToolSignIn, {
+    ...toolSignIn,
+    status: 'ended',
+    ended_at: '2026-11-15T12:00:00.000Z',
+    end_reason: 'ended',
   }),
   'sso.updated': kind(
     'The sign-in settings of the organization were changed, or SSO was removed.',

@@ -4,6 +4,8 @@ export const idPrefixes = {
   key: 'API key',
   mem: 'member',
   ses: 'session',
+  tsi: 'sign-in of a coding tool',
+  dvc: 'device code',
   sst: 'test of single sign-on',
   sgr: 'support grant',
   sse: 'support session',

@@ -190,7 +190,7 @@ export function createGateway(deps: GatewayDependencies): Gateway {
     }
     switch (operation.kind) {
       case 'models':
-        return listModels(deps, caller.tenantId, operation, request.now);
+        return listModels({ ...deps, policies: deps.runs.policies }, caller, operation, request.now);
       case 'metered':
         return meteredCall(request, operation, caller);
       default:

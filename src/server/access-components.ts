@@ -1,4 +1,6 @@
 /** The components that identify callers: API keys, sessions, links that open sessions, and support access. */
+
+import { createUserCodeDigest } from '../capabilities/access/device-grant/index.ts';
 import { createCredentials, createKeyUses, createTokenLookups } from '../capabilities/access/keys/index.ts';
 import { createMemberLinks } from '../capabilities/access/members/index.ts';
 import { consoleLinks, createSessions } from '../capabilities/access/sessions/index.ts';
@@ -8,6 +10,7 @@ import {
   createConsoleEntry,
   createImpersonation,
 } from '../capabilities/access/support/index.ts';
+import { createToolCredentials, createToolSignIns } from '../capabilities/access/tool-sign-ins/index.ts';
 import type { createRegions } from '../capabilities/compliance/residency/index.ts';
 import { AuthBackoff } from '../platform/http/pipeline/auth-backoff.ts';
 import type { AppDependencies } from './dependencies.ts';
@@ -26,6 +29,7 @@ export function createAccessComponents(
     used: keyUses.used,
     lookups,
   });
+  const toolCredentials = createToolCredentials(db, { region, lookups });
   const impersonation = createImpersonation({ db, clock, ids, heads, log, faults, region, lookups });
   const sessions = createSessions({ db, ids, secrets, lifetimes: config, region, baseUrl });
   const backoff = new AuthBackoff(config.authBackoffAttempts, clock);
@@ -33,7 +37,12 @@ export function createAccessComponents(
     keyUses,
     credentials,
     impersonation,
+    toolSignIns: createToolSignIns({ ids, secrets, lifetimes: config }),
+    digestOfUserCode: createUserCodeDigest(secrets),
+    /** Returns the cached credential of a key or a tool. */
+    peekCredential: (token: string) => credentials.peek(token) ?? toolCredentials.peek(token),
     findCredential: async (token: string, address: string) =>
+      (await toolCredentials.find(token, address)) ??
       (await credentials.find(token, address)) ??
       (regions && lookups.run(address, () => regions.findCredential(token))),
     sessions,

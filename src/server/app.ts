@@ -12,6 +12,7 @@ import { cachedOpenApi } from '../platform/http/routes/openapi.ts';
 import type { Route } from '../platform/http/routes/route.ts';
 import { buildRouter, type Router } from '../platform/http/routes/router.ts';
 import type { Job } from '../platform/jobs/jobs.ts';
+import { createAppCodeEndpoint } from './code-endpoint.ts';
 import { createComponents } from './components.ts';
 import type { AppDependencies } from './dependencies.ts';
 import { createAppGateway } from './gateway.ts';
@@ -53,7 +54,7 @@ export function createApp(deps: AppDependencies): App {
     attempts,
     regions,
     metrics,
-    credentials,
+    peekCredential,
     impersonation,
     findCredential,
     sessions,
@@ -80,7 +81,8 @@ export function createApp(deps: AppDependencies): App {
   const routes = createRoutes(deps, components, gateway, openApi);
   const pages = createPages(deps, components, openApi, () => pipeline);
   const telemetry = createAppTelemetry(deps, components, gateway);
-  const router = buildRouter(routes, pages, [telemetry.endpoint, ...(gateway?.endpoints ?? [])]);
+  const code = createAppCodeEndpoint(deps, components, gateway, telemetry);
+  const router = buildRouter(routes, pages, [telemetry.endpoint, code, ...(gateway?.endpoints ?? [])]);
   const pipeline = createPipeline({
     router,
     db,
@@ -93,7 +95,7 @@ export function createApp(deps: AppDependencies): App {
     settings: config,
     // Includes support sessions here only: sign-in pages do not accept their tokens.
     findCredential: (token, address) =>
-      credentials.peek(token) ??
+      peekCredential(token) ??
       impersonation
         .find(token, address)
         .then((impersonated) => impersonated ?? findCredential(token, address)),
@@ -126,7 +128,7 @@ export function createApp(deps: AppDependencies): App {
           counts: metrics.countsOf(decision.path),
           trustedProxies: config.trustedProxies,
           bodyLimitBytes: config.bodyLimitBytes,
-          peekCredential: (token) => credentials.peek(token),
+          peekCredential,
           isDeprecated: () => deprecations.find(decision.path) !== undefined,
         });
 

@@ -25,7 +25,7 @@ const collectMs = { alone: 100, shared: 20 };
 
 export function createAppGateway(deps: AppDependencies, components: Components): Gateway | undefined {
   const { config, clock, db, log, services } = deps;
-  const { credentials, impersonation, findCredential, backoff, refusals, capabilities, edgeDependencies } =
+  const { peekCredential, impersonation, findCredential, backoff, refusals, capabilities, edgeDependencies } =
     components;
   if (!config.gateway) {
     return undefined;
@@ -48,7 +48,7 @@ export function createAppGateway(deps: AppDependencies, components: Components):
       : lastKnownLookups(lookups, (error) => failOpen.decisions.isOutage(error))),
     runs: components.runDependencies,
     findCredential,
-    peekCredential: (token) => credentials.peek(token),
+    peekCredential,
     findSupportSession: impersonation.find,
     recordImpersonated: impersonation.record,
     backoff,

@@ -1,8 +1,10 @@
 /** Lists every background job. */
 
+import { deviceCodeTidying } from '../capabilities/access/device-grant/index.ts';
 import { expiringKeys } from '../capabilities/access/keys/index.ts';
 import { sessionTidying } from '../capabilities/access/sessions/index.ts';
 import { ssoTidying } from '../capabilities/access/sso/index.ts';
+import { toolSignInTidying } from '../capabilities/access/tool-sign-ins/index.ts';
 import { dailyCheckpoints } from '../capabilities/compliance/audit/index.ts';
 import { erasureJob } from '../capabilities/compliance/erasure/index.ts';
 import { purgeRemovedOrgs } from '../capabilities/compliance/org-removal/index.ts';
@@ -104,6 +106,8 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
     memberMails.job,
     sessionTidying({ db, clock }),
     ssoTidying({ db, clock }),
+    deviceCodeTidying({ db, clock }),
+    toolSignInTidying({ db, clock }),
     attempts.job,
     retentionJob({ db, ids, heads, clock, faults, log, signer: auditSigner }),
     emptyMonthsJob({ db, clock }),

@@ -1,5 +1,6 @@
 /** Lists every page: health, documentation, sign-in and the console. */
 
+import { verificationPages } from '../capabilities/access/device-grant/index.ts';
 import { memberPages } from '../capabilities/access/members/index.ts';
 import { returnPath, signInPages, visitorOf } from '../capabilities/access/sessions/index.ts';
 import { requiresSso, ssoPages } from '../capabilities/access/sso/index.ts';
@@ -38,6 +39,8 @@ export function createPages(
     memberLinks,
     supportEntry,
     unsubscribing,
+    toolSignIns,
+    digestOfUserCode,
   } = components;
   return [
     ...healthPages(health, db, metrics),
@@ -45,6 +48,16 @@ export function createPages(
     ...docsPages({ openApi, deprecations: () => deprecationsMarkdown(deprecations) }),
     ...signInPages({ db, ids, heads, sessions, backoff, findCredential, requiresSso, attempts }),
     ...links.pages,
+    ...verificationPages({
+      db,
+      clock,
+      ids,
+      heads,
+      secrets,
+      sessions,
+      signIns: toolSignIns,
+      digestOfUserCode,
+    }),
     ...memberPages({ db, ids, heads, sessions, links: memberLinks }),
     ...unsubscribePages({ db, ids, heads, unsubscribing }),
     ...ssoPages({

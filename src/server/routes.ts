@@ -6,6 +6,7 @@ import { orgRoutes } from '../capabilities/access/orgs/index.ts';
 import { sessionRoutes } from '../capabilities/access/sessions/index.ts';
 import { ssoRoutes, ssoTestRoutes } from '../capabilities/access/sso/index.ts';
 import { supportRoutes } from '../capabilities/access/support/index.ts';
+import { toolSignInRoutes } from '../capabilities/access/tool-sign-ins/index.ts';
 import { auditRoutes } from '../capabilities/compliance/audit/index.ts';
 import { erasureRoutes } from '../capabilities/compliance/erasure/index.ts';
 import { keyRotationRoutes } from '../capabilities/compliance/key-rotation/index.ts';
@@ -105,6 +106,7 @@ export function createRoutes(
     ...ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }),
     ...ssoTestRoutes({ db, ids, secrets, allowPrivateNetworks, baseUrl }),
     ...sessionRoutes({ db, sessions }),
+    ...toolSignInRoutes({ db }),
     ...links.routes,
     ...budgetRoutes({ db, ids }),
     ...spendCapRoutes({ db, ids }),

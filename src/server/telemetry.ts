@@ -10,13 +10,13 @@ export function createAppTelemetry(
   components: Components,
   gateway: Gateway | undefined,
 ): Telemetry {
-  const { credentials, impersonation, findCredential, backoff, checkRequestRate, runDependencies } =
+  const { peekCredential, impersonation, findCredential, backoff, checkRequestRate, runDependencies } =
     components;
   const telemetry = createTelemetry({
     log,
     runs: runDependencies,
     findCredential,
-    peekCredential: (token) => credentials.peek(token),
+    peekCredential,
     findSupportSession: impersonation.find,
     recordImpersonated: impersonation.record,
     backoff,

@@ -9,6 +9,7 @@ import { generateKey } from '../../src/platform/http/routes/key-format.ts';
 import type { Route } from '../../src/platform/http/routes/route.ts';
 import { type TestOrg, useOrg, useWorld } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
+import { storedToolSignIn } from '../support/device-sign-in.ts';
 import { pendingPriceChange } from '../support/price-updates.ts';
 import { signIn } from '../support/sign-in.ts';
 import { statementBody } from '../support/statement-files.ts';
@@ -76,6 +77,7 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     plan_id: plan.json.id,
     member_id: await made('members', { email: 'ada@example.com', role: 'viewer' }),
     session_id: (await signIn(world, org.ownerKey, org.id)).id,
+    tool_sign_in_id: await storedToolSignIn(world, org),
     detector_id: await made('safety-detectors', detectorBody),
     eval_id: await made('evals', evalBody),
     cohort_id: (

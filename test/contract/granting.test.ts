@@ -86,6 +86,7 @@ const givesNothing: Readonly<Record<string, string>> = {
   'keys.change': 'changes neither role nor scopes; locked values are covered by attribution.test.ts of keys',
   'keys.revoke': 'takes access away',
   'sessions.revoke': 'takes access away',
+  'tool_sign_ins.revoke': 'takes access away',
   'support_access.settings.put': 'consents to what operators grant themselves, within `grantableScopes`',
   'support_access.grants.approve': 'consents to what an operator granted, within `grantableScopes`',
   'support_access.grants.deny': 'takes access away',

@@ -7,6 +7,7 @@ import { dereferenced } from '../../src/platform/http/routes/openapi-references.
 import type { Route } from '../../src/platform/http/routes/route.ts';
 import { engine, type TestAnswer, type TestOrg, useOrg, useWorld } from '../harness.ts';
 import { declaredRoutes } from '../support/declared-routes.ts';
+import { storedToolSignIn } from '../support/device-sign-in.ts';
 import { pendingPriceChange, priceUpdate } from '../support/price-updates.ts';
 import { signIn } from '../support/sign-in.ts';
 import { statementBody } from '../support/statement-files.ts';
@@ -71,6 +72,7 @@ const makers: Record<string, () => Promise<string> | string> = {
   grant_id: () => grantFor(home),
   member_id: () => made('/members', { email: `${fresh('a')}@example.com`, role: 'viewer' }),
   session_id: async () => (await signIn(world, home.ownerKey, home.id)).id,
+  tool_sign_in_id: () => storedToolSignIn(world, home),
   budget_id: () => made('/budgets', budget),
   limit_id: () => made('/customer-limits', { ...customerLimit, customer_id: fresh('customer') }),
   async customer_id() {
@@ -225,6 +227,7 @@ const cases: Record<string, Case | readonly Case[]> = {
     },
   },
   'sessions.revoke': {},
+  'tool_sign_ins.revoke': {},
   'operator_sessions.revoke': {
     prepare: replacing('ses_', async () => (await signIn(world, world.operatorKey)).id),
   },

@@ -15,6 +15,7 @@ import {
   type World,
 } from '../harness.ts';
 import { checkAnswer } from '../support/contract-check.ts';
+import { storedToolSignIn } from '../support/device-sign-in.ts';
 import { mutate, mutations } from '../support/mutations.ts';
 import { pendingPriceChange } from '../support/price-updates.ts';
 import {
@@ -215,6 +216,7 @@ async function newCast(): Promise<Cast> {
       role: 'viewer',
     }),
     session_id: (await signIn(world, own.ownerKey, own.id)).id,
+    tool_sign_in_id: await storedToolSignIn(world, own),
     operator_session_id: (await signIn(world, operator.json.secret)).id,
     statement_id: await make(`/v1/orgs/${own.id}/statements`, own.ownerKey, statementBody()),
     connection_id: await make(`/v1/orgs/${own.id}/connections`, own.ownerKey, {

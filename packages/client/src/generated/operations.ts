@@ -58,6 +58,8 @@ export const operations: Readonly<Record<string, string>> = {
   'sessions.revoke': 'DELETE /v1/orgs/{id}/sessions/{session_id} ',
   'operatorSessions.list': 'GET /v1/admin/sessions ql',
   'operatorSessions.revoke': 'DELETE /v1/admin/sessions/{session_id} ',
+  'toolSignIns.list': 'GET /v1/orgs/{id}/tool-sign-ins ql',
+  'toolSignIns.revoke': 'DELETE /v1/orgs/{id}/tool-sign-ins/{tool_sign_in_id} ',
   'consoleLinks.make': 'POST /v1/admin/console-links b',
   'budgets.create': 'POST /v1/orgs/{id}/budgets b',
   'budgets.list': 'GET /v1/orgs/{id}/budgets ql',

@@ -1,5 +1,5 @@
 import type { OrgRole } from '../../../contract/scopes.ts';
-import type { Queryable } from '../../../platform/db/database.ts';
+import type { Queryable, Transaction } from '../../../platform/db/database.ts';
 import { tableOf } from '../../../platform/db/table.ts';
 import {
   type Condition,
@@ -7,6 +7,7 @@ import {
   searchCondition,
   selectPage,
 } from '../../../platform/http/routes/list.ts';
+import { memberAccessChanged } from '../tool-sign-ins/index.ts';
 import { type MemberFilters, type MemberStatus, memberSorts } from './schema.ts';
 
 export interface MemberRow {
@@ -31,7 +32,13 @@ const columns = `org_id, id, name, email, role, issuer, subject, link_digest, li
   last_sign_in_at, removed_at`;
 
 const members = tableOf<MemberRow>()('members', { columns, key: ['org_id', 'id'] });
-export const { update: updateMember, find: findMember, lock: lockMember } = members;
+export const { find: findMember, lock: lockMember } = members;
+
+/** Updates a member. Tools of the member notice it with their next request. */
+export async function updateMember(tx: Transaction, member: MemberRow): Promise<void> {
+  await members.update(tx, member);
+  await memberAccessChanged.notify(tx, member.id);
+}
 
 /** Inserts a member. Returns false if another member has this address or identity. */
 export async function insertMember(tx: Queryable, member: MemberRow): Promise<boolean> {

@@ -6,6 +6,7 @@ import { changed } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
+import { endSignIns } from '../tool-sign-ins/index.ts';
 import type { MemberLinks } from './links.ts';
 import type { MemberMails } from './mails.ts';
 import { inviteMember, memberChange, patchMember, removeMember, viewMember } from './members.ts';
@@ -95,13 +96,15 @@ export function memberRoutes({ db, ids, links, mails }: MemberDependencies): Rou
       path: '/v1/orgs/{id}/members/{member_id}',
       summary: 'Remove a member or cancel an invitation',
       description:
-        "Ends the member's sessions immediately. Signing in by SSO does not restore the member; a new invitation " +
+        "Ends the member's sessions and sign-ins from tools immediately. Signing in by SSO does not restore the member; a new invitation " +
         'does. The last owner cannot be removed (`conflict`).',
       access: owner,
       errors: ['conflict'],
       async handler({ params, now }, tx) {
-        const change = await removeMember(tx, now, { orgId: params.id, memberId: params.member_id });
-        return { body: {}, changes: [memberChange(change, 'member.removed')] };
+        const id = { orgId: params.id, memberId: params.member_id };
+        const change = await removeMember(tx, now, id);
+        const tools = await endSignIns(tx, id.orgId, { memberId: id.memberId }, 'member_removed', now);
+        return { body: {}, changes: [memberChange(change, 'member.removed'), ...tools] };
       },
     }),
     write({

@@ -4,6 +4,7 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import { type Caller, outranks } from '../../../platform/http/routes/access.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
+import { endSignIns } from '../tool-sign-ins/index.ts';
 import { endSession, type HeldSessionRow, lockMemberSessions, lockSession } from './queries.ts';
 import { holderOf, type Sessions, sessionStatus, viewSession } from './sessions.ts';
 
@@ -12,7 +13,10 @@ export function ownOnly(caller: Caller): string | undefined {
   return outranks('admin', caller.role) ? caller.keyId : undefined;
 }
 
-/** Ends a session. Has no effect on an ended one, so it can be repeated. */
+/**
+ * Ends a session, and the tool sign-ins that were approved in it. Has no effect on ended ones, so it can be repeated. Signing out
+ * leaves the tools signed in.
+ */
 export async function revokeSession(
   tx: Transaction,
   { idleSeconds }: Pick<Sessions, 'idleSeconds'>,
@@ -25,7 +29,8 @@ export async function revokeSession(
   if (session === undefined || (own !== undefined && holderOf(session) !== own)) {
     throw apiError('not_found');
   }
-  return sessionStatus(session, now) === 'active' ? [await end(tx, session, now)] : [];
+  const ended = sessionStatus(session, now) === 'active' ? [await end(tx, session, now)] : [];
+  return [...ended, ...(await endSignIns(tx, session.tenant_id, { sessionId }, 'session_ended', now))];
 }
 
 export async function end(tx: Transaction, session: HeldSessionRow, now: Date): Promise<Change> {
@@ -37,7 +42,7 @@ export async function end(tx: Transaction, session: HeldSessionRow, now: Date): 
   return changeOf('session', { org_id: session.tenant_id, id: session.id }, views);
 }
 
-/** Ends the sessions of one member. */
+/** Ends the sessions of one member, and their sign-ins from tools. */
 export async function endMemberSessions(
   tx: Transaction,
   { idleSeconds }: Pick<Sessions, 'idleSeconds'>,
@@ -51,7 +56,7 @@ export async function endMemberSessions(
       changes.push(await end(tx, session, now));
     }
   }
-  return changes;
+  return [...changes, ...(await endSignIns(tx, orgId, { memberId }, 'session_ended', now))];
 }
 
 export interface BulkEnd {

@@ -4,6 +4,7 @@ export { openSession, type SignInDependencies, showRefusal, signInPages } from '
 export { refusedSignIn } from './refused-sign-in.ts';
 export { consoleHome, returnPath, signInPath } from './return-path.ts';
 export { sessionRoutes } from './routes.ts';
+export type { SessionMethod } from './schema.ts';
 export { createSessions, type Sessions } from './sessions.ts';
 export { errorMessage, refusedAnswer, signInAnswer } from './sign-in-frame.ts';
 export { sessionTidying } from './tidying.ts';

@@ -1,5 +1,5 @@
 import { found } from '../../../contract/api-error.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import { checkMayGrantMembership } from '../../../platform/http/routes/granting.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
@@ -7,8 +7,9 @@ import { bodyLimits, type Change, type Route, read, write } from '../../../platf
 import type { Ids } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { findOrg, lockOrg, type OrgRow } from '../orgs/index.ts';
-import { endFederated, endUnfederated } from '../sessions/index.ts';
-import { connectionFrom, serviceUrls, viewConnection } from './connection.ts';
+import { endFederated, endUnfederated, type SessionMethod } from '../sessions/index.ts';
+import { endSignIns } from '../tool-sign-ins/index.ts';
+import { connectionFrom, isSameProvider, serviceUrls, viewConnection } from './connection.ts';
 import { deleteConnection, findConnection, putConnection, type SsoConnectionRow } from './queries.ts';
 import { PutSso, SsoView } from './schema.ts';
 
@@ -61,9 +62,14 @@ export function ssoRoutes({
         const bulk = { orgId: params.id, exceptId: caller.session?.id, now };
         const ended =
           (await endFederated(tx, bulk, after)) + (after.required ? await endUnfederated(tx, bulk) : 0);
+        const methods = [
+          ...(before !== undefined && !isSameProvider(before, after) ? federatedMethods : []),
+          ...(after.required ? otherMethods : []),
+        ];
+        const toolsEnded = await endTools(tx, bulk, methods);
         const views = { before: before && view(before, org), after: view(after, org) };
         const change = changeOf('sso', params.id, views, 'sso.updated');
-        return { body: views.after, changes: [change, ...sessionsEnded(params.id, ended)] };
+        return { body: views.after, changes: [change, ...sessionsEnded(params.id, ended), ...toolsEnded] };
       },
     }),
     read({
@@ -95,7 +101,8 @@ export function ssoRoutes({
         const change = changeOf('sso', params.id, { before: view(before, org), after }, 'sso.updated');
         const bulk = { orgId: params.id, exceptId: caller.session?.id, now };
         const ended = await endFederated(tx, bulk, undefined);
-        return { body: {}, changes: [change, ...sessionsEnded(params.id, ended)] };
+        const toolsEnded = await endTools(tx, bulk, federatedMethods);
+        return { body: {}, changes: [change, ...sessionsEnded(params.id, ended), ...toolsEnded] };
       },
     }),
   ];
@@ -107,6 +114,23 @@ export function ssoRoutes({
  */
 export function checkMaySetSignIn(caller: Caller): void {
   checkMayGrantMembership(caller, 'owner');
+}
+
+/** How sessions are opened with the identity provider, and otherwise. */
+const federatedMethods: readonly SessionMethod[] = ['oidc', 'saml'];
+const otherMethods: readonly SessionMethod[] = ['key', 'link', 'invitation'];
+
+/** Ends the tool sign-ins that were approved in sessions of these methods, except in the caller's own. */
+function endTools(
+  tx: Transaction,
+  {
+    orgId,
+    exceptId,
+    now,
+  }: { readonly orgId: string; readonly exceptId: string | undefined; readonly now: Date },
+  methods: readonly SessionMethod[],
+): Promise<Change[]> {
+  return endSignIns(tx, orgId, { methods, exceptSessionId: exceptId }, 'sso_changed', now);
 }
 
 /** Returns one audit change for any number of ended sessions; none if no session was ended. */

@@ -11,6 +11,7 @@ export const operationGroups = {
   sso: 'Single sign-on of an organization.',
   console_links: 'Links that sign operators in to the console.',
   sessions: 'Console sessions of the organization.',
+  tool_sign_ins: 'Sign-ins of coding tools for members of the organization.',
   operator_sessions: 'Console sessions of operators.',
   budgets: 'Spending limits per calendar period, for the organization or a part of it.',
   spend_cap: 'Daily spending limits of an organization.',

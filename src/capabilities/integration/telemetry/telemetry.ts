@@ -31,6 +31,8 @@ export interface TelemetryDependencies extends RecordDependencies, IdentifyRawDe
 
 export interface Telemetry {
   readonly endpoint: RawEndpoint;
+  /** The same for callers who may call models but not report runs. Not served under its own path. */
+  readonly callersEndpoint: RawEndpoint;
   register(registry: Registry): void;
 }
 
@@ -41,6 +43,8 @@ const access: RawAccess = {
   keyHeaders: ['x-api-key', 'api-key'],
   invalidKey: 'The key is not valid.',
 };
+/** Tools report the calls of their member, to whom their attribution is locked. */
+const callersAccess: RawAccess = { ...access, access: { ...access.access, scope: 'gateway:call' } };
 const signals: readonly Signal[] = ['traces', 'logs', 'metrics'];
 
 /** Requests whose body is being read, decoded or recorded. */
@@ -63,8 +67,8 @@ export function createTelemetry(deps: TelemetryDependencies): Telemetry {
     counter.inc({ result }, 0);
   }
 
-  async function answer(request: RawRequest): Promise<Reply | StreamedReply> {
-    const caller = await identifyRawCaller(deps, request, access);
+  async function answer(request: RawRequest, required: RawAccess): Promise<Reply | StreamedReply> {
+    const caller = await identifyRawCaller(deps, request, required);
     const signal = signalOf(request);
     if (signal === undefined) {
       throw new OtlpError(404, 'not_found', `Send POST requests to ${path}/v1/traces or ${path}/v1/logs.`);
@@ -147,19 +151,22 @@ export function createTelemetry(deps: TelemetryDependencies): Telemetry {
     );
   }
 
-  return {
-    endpoint: {
-      path,
-      async handler(request) {
-        try {
-          return await answer(request);
-        } catch (error) {
-          const shown = error instanceof OtlpError ? error : logError(error, request.traceId);
-          return errorReply(shown, errorEncodingOf(request));
-        }
-      },
-      refused: (error, request) => errorReply(error, errorEncodingOf(request)),
+  const endpointFor = (required: RawAccess): RawEndpoint => ({
+    path,
+    async handler(request) {
+      try {
+        return await answer(request, required);
+      } catch (error) {
+        const shown = error instanceof OtlpError ? error : logError(error, request.traceId);
+        return errorReply(shown, errorEncodingOf(request));
+      }
     },
+    refused: (error, request) => errorReply(error, errorEncodingOf(request)),
+  });
+
+  return {
+    endpoint: endpointFor(access),
+    callersEndpoint: endpointFor(callersAccess),
     register: (registry) => registry.registerMetric(counter),
   };
 }

@@ -34,6 +34,9 @@ export interface RawRequest extends RawHead {
   identified(caller: Caller): void;
   /** Sets the response headers about the caller's request rates. */
   onRates(headers: Readonly<Record<'ratelimit' | 'ratelimit-policy', string>>): void;
-  /** Reads and decompresses the body. Can be called only once. Throws if the body exceeds the limit. */
-  readBody(limitBytes: number, tenantId: string): Buffer | Promise<Buffer>;
+  /**
+   * Reads and decompresses the body. Can be called only once. Throws if the body exceeds the limit. `tenantId` is undefined for a
+   * caller that is not identified.
+   */
+  readBody(limitBytes: number, tenantId: string | undefined): Buffer | Promise<Buffer>;
 }
