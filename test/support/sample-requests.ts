@@ -2,6 +2,7 @@
 import { exampleRequests } from '../../src/docs/example-requests.ts';
 import { type SampledOperation, variablesOf } from '../../src/docs/samples.ts';
 import type { TestAnswer, TestOrg, World } from '../harness.ts';
+import { storedToolSignIn } from './device-sign-in.ts';
 import { pendingPriceChange } from './price-updates.ts';
 import { signIn } from './sign-in.ts';
 import { statementBody } from './statement-files.ts';
@@ -117,6 +118,7 @@ const makers: Record<string, (sample: SampleWorld, org: TestOrg) => Promise<stri
   GRANT_ID: (sample, org) => grantFor(sample, org),
   MEMBER_ID: made('/members', () => ({ email: `${fresh('amy')}@example.com`, role: 'member' })),
   SESSION_ID: async ({ world }, org) => (await signIn(world, org.ownerKey, org.id)).id,
+  TOOL_SIGN_IN_ID: async ({ world }, org) => storedToolSignIn(world, org),
   BUDGET_ID: made('/budgets', () => budget),
   LIMIT_ID: made('/customer-limits', () => ({
     customer_id: fresh('customer'),
