@@ -71,6 +71,8 @@ export interface Responses {
   readonly 'holds.increase': types.Hold;
   readonly 'holds.list': types.HoldList;
   readonly 'installation.read': types.Installation;
+  readonly 'key_rules.put': types.KeyRule;
+  readonly 'key_rules.read': types.KeyRule;
   readonly 'keys.change': types.Key;
   readonly 'keys.list': types.KeyList;
   readonly 'keys.mint': types.KeyWithSecret;

@@ -1,7 +1,7 @@
 /** Lists every background job. */
 
 import { deviceCodeTidying } from '../capabilities/access/device-grant/index.ts';
-import { expiringKeys } from '../capabilities/access/keys/index.ts';
+import { expiringKeys, unusedKeys } from '../capabilities/access/keys/index.ts';
 import { sessionTidying } from '../capabilities/access/sessions/index.ts';
 import { ssoTidying } from '../capabilities/access/sso/index.ts';
 import { toolSignInTidying } from '../capabilities/access/tool-sign-ins/index.ts';
@@ -70,6 +70,7 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
     blocked.job,
     approvalExpiry({ db, ids, heads, clock }),
     expiringKeys({ db, ids, clock }),
+    unusedKeys({ db, ids, heads, clock }),
     exhaustionWatch({ db, ids, clock, ledger: ledger.reads, orgLimits, wants: services.events.wants }),
     statementDriftJob({ db, ids, clock }),
     weeklyDigests({ db, ids, clock, ledger: ledger.reads, subscribersSince }),

@@ -1,6 +1,6 @@
 /** Lists every route of the API, in the order of the documentation. */
 
-import { keyRoutes } from '../capabilities/access/keys/index.ts';
+import { keyRoutes, keyRuleRoutes } from '../capabilities/access/keys/index.ts';
 import { memberRoutes } from '../capabilities/access/members/index.ts';
 import { orgRoutes } from '../capabilities/access/orgs/index.ts';
 import { sessionRoutes } from '../capabilities/access/sessions/index.ts';
@@ -102,6 +102,7 @@ export function createRoutes(
     ...residencyRoutes({ db }),
     ...supportRoutes({ db, ids }),
     ...keyRoutes({ db, ids, environment: config.keyEnvironment }),
+    ...keyRuleRoutes({ db }),
     ...memberRoutes({ db, ids, links: memberLinks, mails: memberMails }),
     ...ssoRoutes({ db, secrets, allowPrivateNetworks, baseUrl }),
     ...ssoTestRoutes({ db, ids, secrets, allowPrivateNetworks, baseUrl }),

@@ -87,6 +87,7 @@ const givesNothing: Readonly<Record<string, string>> = {
   'keys.revoke': 'takes access away',
   'sessions.revoke': 'takes access away',
   'tool_sign_ins.revoke': 'takes access away',
+  'key_rules.put': 'only ends keys earlier',
   'support_access.settings.put': 'consents to what operators grant themselves, within `grantableScopes`',
   'support_access.grants.approve': 'consents to what an operator granted, within `grantableScopes`',
   'support_access.grants.deny': 'takes access away',

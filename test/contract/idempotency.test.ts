@@ -228,6 +228,10 @@ const cases: Record<string, Case | readonly Case[]> = {
   },
   'sessions.revoke': {},
   'tool_sign_ins.revoke': {},
+  'key_rules.put': {
+    body: { lifetime_days_max: 365, unused_days_max: null },
+    other: { lifetime_days_max: 180, unused_days_max: null },
+  },
   'operator_sessions.revoke': {
     prepare: replacing('ses_', async () => (await signIn(world, world.operatorKey)).id),
   },

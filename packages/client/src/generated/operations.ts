@@ -42,6 +42,8 @@ export const operations: Readonly<Record<string, string>> = {
   'operatorKeys.read': 'GET /v1/admin/keys/{key_id} ',
   'operatorKeys.revoke': 'DELETE /v1/admin/keys/{key_id} ',
   'operatorKeys.rotate': 'POST /v1/admin/keys/{key_id}/rotate b',
+  'keyRules.read': 'GET /v1/orgs/{id}/key-rules ',
+  'keyRules.put': 'PUT /v1/orgs/{id}/key-rules b',
   'members.invite': 'POST /v1/orgs/{id}/members b',
   'members.list': 'GET /v1/orgs/{id}/members ql',
   'members.read': 'GET /v1/orgs/{id}/members/{member_id} ',

@@ -2,7 +2,8 @@ export { attributionOf, memberAttribution } from './attribution.ts';
 export { bootstrapOperator } from './bootstrap.ts';
 export { createCredentials, credentialOrg } from './credentials.ts';
 export { expiringKeys } from './expiring.ts';
-export { mintKey, revokeKey, viewKey } from './keys.ts';
+export { keyRuleRoutes } from './key-rules.ts';
+export { mintKey, revokeKey, revokeMemberKeys, viewKey } from './keys.ts';
 export { minted, revoked } from './outcomes.ts';
 export {
   type CredentialOrgRow,
@@ -21,4 +22,5 @@ export { keyRoutes } from './routes.ts';
 export { MintKey, MintOperatorKey } from './schema.ts';
 export { scopesInForce } from './scopes-in-force.ts';
 export { createTokenLookups, type TokenLookups } from './token-lookups.ts';
+export { unusedKeys } from './unused-keys.ts';
 export { createKeyUses } from './uses.ts';

@@ -10,7 +10,16 @@ import { generateKey, keyDigest, keyHint } from '../../../platform/http/routes/k
 import type { Ids } from '../../../platform/ids.ts';
 import { touchDirectory } from '../orgs/index.ts';
 import { changedAttribution, checkCovers, noAttribution } from './attribution.ts';
-import { insertKey, type KeyRow, keyChanged, lockKey, updateEnd, updateKey } from './queries.ts';
+import { expiryUnderRules } from './key-rules.ts';
+import {
+  insertKey,
+  type KeyRow,
+  keyChanged,
+  lockKey,
+  lockMemberKeys,
+  updateEnd,
+  updateKey,
+} from './queries.ts';
 import type { KeyStatus, KeyView, MintedKey, PatchKey, RotateKey } from './schema.ts';
 
 /** The latest time that the API accepts. */
@@ -30,6 +39,8 @@ export interface KeyDraft {
   readonly scopes: readonly string[];
   readonly notBefore?: Date | undefined;
   readonly expiresAt?: Date | undefined;
+  /** True if `expiresAt` was not stated for this key. The rules of the org then shorten it instead of rejecting it. */
+  readonly inheritsExpiry?: boolean;
   readonly rotatedFrom?: string;
   /** Default: none. */
   readonly attribution?: Attribution;
@@ -91,6 +102,7 @@ export async function mintKey(
   secret = generateKey(environment),
 ): Promise<NewKey> {
   checkValidity(draft, now);
+  const expiresAt = await expiryOf(tx, draft, now);
   const { values, locked } = draft.attribution ?? noAttribution;
   const key: KeyRow = {
     org_id: draft.orgId,
@@ -101,7 +113,7 @@ export async function mintKey(
     role: draft.role,
     scopes: draft.scopes,
     not_before: draft.notBefore ?? null,
-    expires_at: draft.expiresAt ?? null,
+    expires_at: expiresAt ?? null,
     revoked_at: null,
     ends_at: null,
     rotated_from: draft.rotatedFrom ?? null,
@@ -147,6 +159,7 @@ export async function rotateKey(
     scopes: before.scopes,
     notBefore,
     expiresAt: request.expires_at === undefined ? expiresAt : new Date(request.expires_at),
+    inheritsExpiry: request.expires_at === undefined,
     rotatedFrom: before.id,
     attribution: attributionIn(before),
     hold: before.hold,
@@ -246,6 +259,45 @@ async function lockSubordinate(
     throw apiError('forbidden', message);
   }
   return key;
+}
+
+function expiryOf(
+  tx: Transaction,
+  { orgId, notBefore, expiresAt, inheritsExpiry = false }: KeyDraft,
+  now: Date,
+): Promise<Date | undefined> | Date | undefined {
+  return orgId === null
+    ? expiresAt
+    : expiryUnderRules(tx, orgId, { notBefore, expiresAt, isInherited: inheritsExpiry }, now);
+}
+
+/** Revokes the keys that are locked to a member. Keys of services that the member created stay. */
+export async function revokeMemberKeys(
+  tx: Transaction,
+  now: Date,
+  orgId: string,
+  memberId: string,
+): Promise<KeyChange[]> {
+  const changes: KeyChange[] = [];
+  for (const before of await lockMemberKeys(tx, orgId, memberId)) {
+    if (keyStatus(before, now) !== 'revoked') {
+      changes.push({ before, after: await endKey(tx, before, { revoked_at: now }) });
+    }
+  }
+  return changes;
+}
+
+/** Revokes a key that was not used for too long. Returns undefined if it has ended already. */
+export async function endUnusedKey(
+  tx: Transaction,
+  now: Date,
+  orgId: string,
+  keyId: string,
+): Promise<KeyChange | undefined> {
+  const before = await lockKey(tx, orgId, keyId);
+  return before === undefined || keyStatus(before, now) === 'revoked'
+    ? undefined
+    : { before, after: await endKey(tx, before, { revoked_at: now }) };
 }
 
 function checkValidity({ notBefore, expiresAt }: KeyDraft, now: Date): void {

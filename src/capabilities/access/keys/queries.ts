@@ -113,6 +113,16 @@ export async function lockKey(
   return row;
 }
 
+/** Locks and returns the keys that are locked to a member and not revoked. */
+export async function lockMemberKeys(tx: Queryable, orgId: string, memberId: string): Promise<KeyRow[]> {
+  return tx.query<KeyRow>(
+    `SELECT ${columns} FROM keys
+      WHERE org_id = $1 AND attribution ->> 'member_id' = $2 AND 'member_id' = ANY(attribution_locked) AND revoked_at IS NULL
+      ORDER BY id FOR UPDATE`,
+    [orgId, memberId],
+  );
+}
+
 /** Ids of keys and members behind a key. */
 export interface KeyOrigins {
   /** The key itself, the keys that it was rotated from, and the member that it is locked to. */
@@ -307,12 +317,26 @@ export async function listKeys(
       searchCondition(['name', 'id'], query.search),
       ['role = ?', query.role],
       ...attributionLabels.map((label): Condition => [`attribution ->> '${label}' = ?`, query[label]]),
+      ...unusedConditions(query.unused_days, now),
       ...statusConditions(query.status, now),
     ],
     sorts: keySorts,
     defaultSort: '-created_at',
     query,
   });
+}
+
+/** Keys that were neither used nor created nor became valid in these days, and have not ended. */
+function unusedConditions(days: number | undefined, now: Date): Condition[] {
+  return days === undefined
+    ? []
+    : [
+        [
+          'greatest(last_used_at, created_at, not_before) <= ?',
+          new Date(now.getTime() - days * 24 * 3_600_000),
+        ],
+        ...statusConditions('active', now),
+      ];
 }
 
 /** Returns conditions with the same precedence as `keyStatus`: revoked, then expired, then not yet valid. */

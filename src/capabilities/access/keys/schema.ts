@@ -176,6 +176,13 @@ export const KeyFilters = listParameters(keySorts, {
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
   role: Type.Optional(choice([...orgRoles, 'operator'])),
   status: Type.Optional(choice(keyStatuses)),
+  unused_days: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 3_650,
+      description: 'Only active keys without use in this many days.',
+    }),
+  ),
   ...forEachName(attributionLabels, Type.Optional(label)),
   ...searchFilter('the name or id'),
 });

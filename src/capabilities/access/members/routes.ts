@@ -6,6 +6,7 @@ import { changed } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
+import { revoked, revokeMemberKeys } from '../keys/index.ts';
 import { endSignIns } from '../tool-sign-ins/index.ts';
 import type { MemberLinks } from './links.ts';
 import type { MemberMails } from './mails.ts';
@@ -96,7 +97,7 @@ export function memberRoutes({ db, ids, links, mails }: MemberDependencies): Rou
       path: '/v1/orgs/{id}/members/{member_id}',
       summary: 'Remove a member or cancel an invitation',
       description:
-        "Ends the member's sessions and sign-ins from tools immediately. Signing in by SSO does not restore the member; a new invitation " +
+        "Ends the member's sessions, sign-ins from tools, and keys that are locked to the member, immediately. Signing in by SSO does not restore the member; a new invitation " +
         'does. The last owner cannot be removed (`conflict`).',
       access: owner,
       errors: ['conflict'],
@@ -104,7 +105,13 @@ export function memberRoutes({ db, ids, links, mails }: MemberDependencies): Rou
         const id = { orgId: params.id, memberId: params.member_id };
         const change = await removeMember(tx, now, id);
         const tools = await endSignIns(tx, id.orgId, { memberId: id.memberId }, 'member_removed', now);
-        return { body: {}, changes: [memberChange(change, 'member.removed'), ...tools] };
+        const keys = await revokeMemberKeys(tx, now, id.orgId, id.memberId);
+        const changes = [
+          memberChange(change, 'member.removed'),
+          ...tools,
+          ...keys.flatMap((ended) => revoked(ended, now).changes),
+        ];
+        return { body: {}, changes };
       },
     }),
     write({

@@ -6,6 +6,7 @@ export const operationGroups = {
   support: 'Temporary, restricted access of operators to organizations.',
   support_access: "Support access to the caller's organization.",
   keys: "Keys of the caller's organization.",
+  key_rules: 'Rules of the organization for the lifetime of its keys.',
   operator_keys: 'Keys of operators.',
   members: 'Members of an organization.',
   sso: 'Single sign-on of an organization.',
