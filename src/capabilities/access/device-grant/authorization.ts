@@ -16,7 +16,8 @@ const begunPerMinuteMax = 120;
 /** Maximum number of codes of an org that wait for a decision. It bounds what unknown clients can store. */
 const pendingPerOrgMax = 2_000;
 const userAgentMax = 500;
-const clientIdForm = /^[\x21-\x7e]{1,100}$/;
+/** Claude Code states no id. */
+const clientIdForm = /^[\x21-\x7e]{0,100}$/;
 /** Attempts to find a user code that is not in use. A second one is already improbable. */
 const userCodeAttempts = 5;
 
@@ -49,7 +50,7 @@ export function createAuthorization({
   return async ({ org, form, address, userAgent, now }: AuthorizationRequest): Promise<object> => {
     const clientId = form.get('client_id') ?? '';
     if (!clientIdForm.test(clientId)) {
-      throw new OAuthError(400, 'invalid_request', 'client_id must have 1 to 100 printable characters.');
+      throw new OAuthError(400, 'invalid_request', 'client_id must have at most 100 printable characters.');
     }
     const seconds = begun.failed(address);
     if (seconds !== undefined) {

@@ -97,6 +97,7 @@ export function createCodeEndpoint(deps: CodeEndpointDependencies): RawEndpoint 
       response_types_supported: [],
       token_endpoint_auth_methods_supported: ['none'],
       revocation_endpoint_auth_methods_supported: ['none'],
+      gateway_protocol_version: 1,
     });
   }
 

@@ -116,6 +116,20 @@ describe('the protocol', () => {
     expect((await tool.poll(late)).json.error).toBe('expired_token');
   });
 
+  test('a tool that states no client id, like Claude Code, signs in', async () => {
+    const post = async (path: string, form: Record<string, string>) =>
+      (await fetch(`${base}${path}`, { method: 'POST', body: new URLSearchParams(form) })).json();
+    const device = await post('/oauth/device_authorization', {});
+    const { browser } = await newMember();
+    await decideIn(browser, device, 'approve');
+    const first = await post('/oauth/token', { grant_type: deviceGrant, device_code: device.device_code });
+    const next = await post('/oauth/token', {
+      grant_type: 'refresh_token',
+      refresh_token: first.refresh_token,
+    });
+    expect(await statusOf(next.access_token)).toBe(200);
+  });
+
   test('malformed requests get errors in the format of OAuth', async () => {
     const { json, status } = await tool.poll({ device_code: 'x' }, { grant_type: 'password' });
     expect([status, json.error]).toEqual([400, 'unsupported_grant_type']);

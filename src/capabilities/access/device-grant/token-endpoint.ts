@@ -43,7 +43,7 @@ export function createTokenEndpoint(deps: TokenDependencies) {
     const digest = deviceCodeDigest(deviceCode);
     return db.transaction(async (tx) => {
       const code = digest === undefined ? undefined : await lockDeviceCode(tx, org.id, digest);
-      if (code === undefined || code.client_id !== form.get('client_id')) {
+      if (code === undefined || code.client_id !== (form.get('client_id') ?? code.client_id)) {
         return unknown(request, 400, 'The device code is not valid.');
       }
       if (code.redeemed_at !== null) {

@@ -256,7 +256,7 @@ function confirmation(
 ): PageAnswer {
   const isElsewhere = code.address !== visit.address;
   const rows = [
-    ['Tool', code.client_id],
+    ['Tool', code.client_id === '' ? 'not stated' : code.client_id],
     ['Address of the tool', code.address],
     ['Program', code.user_agent === '' ? 'unknown' : code.user_agent],
     ['Requested at', code.created_at.toISOString()],

@@ -19,7 +19,10 @@ export const ToolSignInView = closed({
   id,
   member_id: Type.String(),
   member_name: Type.String(),
-  client_id: Type.String({ description: 'The name that the tool gave itself, such as `claude-code`.' }),
+  client_id: Type.String({
+    description:
+      'The id that the tool stated, such as `purser-cli`. Empty if it stated none, like Claude Code.',
+  }),
   address: Type.String({ description: 'Address that the tool signed in from.' }),
   user_agent: Type.String({ description: 'User agent of the tool.' }),
   session_id: Type.String({ description: 'The console session in which the sign-in was approved.' }),
