@@ -45,6 +45,9 @@ export class FakeClock implements SharedClock {
   advanceSeconds(seconds: number): void {
     this.#nowMs += seconds * 1_000;
   }
+  setTo(atMs: number): void {
+    this.#nowMs = atMs;
+  }
 }
 
 /** mulberry32: small, seedable, and random enough for unique ids. */

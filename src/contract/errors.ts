@@ -53,6 +53,18 @@ const reserved = Type.String({
   description:
     'The amount that a new call of the gateway leaves free for calls in progress (`reserve_for_running`), as a decimal string.',
 });
+/** Present while the limit is raised. */
+const raised = {
+  raised_usd: Type.Optional(
+    Type.String({
+      ...usd,
+      description: 'The part of the limit that temporary raises add, as a decimal string.',
+    }),
+  ),
+  raised_until: Type.Optional(
+    Type.String({ format: 'date-time', description: 'When the first of the raises ends.' }),
+  ),
+};
 const timestamp = Type.String({ format: 'date-time' });
 const count = Type.Integer();
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -213,6 +225,7 @@ export const errorCatalog = {
       ),
       held_usd: Type.Optional(held),
       reserved_usd: Type.Optional(reserved),
+      ...raised,
       attempted_usd: Type.Optional(usd),
     }),
   ),
@@ -242,6 +255,7 @@ export const errorCatalog = {
       period_end: timestamp,
       held_usd: Type.Optional(held),
       reserved_usd: Type.Optional(reserved),
+      ...raised,
       attempted_usd: Type.Optional(usd),
     }),
   ),

@@ -368,6 +368,40 @@ const spendCap = {
   updated_at: '2026-11-15T12:00:00.000Z',
 };
 
+const Raise = open({
+  id: text,
+  limit_id: text,
+  limit_kind: text,
+  limit_name: nullable(text),
+  scope_id: nullable(
+    Type.String({ description: 'The value that is raised, if the limit counts each value. Null: all.' }),
+  ),
+  amount_usd: usd,
+  until: timestamp,
+  reason: text,
+  state: text,
+  created_by: text,
+  ended_at: nullable(timestamp),
+  ended_by: nullable(
+    Type.String({ description: 'Null: it has not ended, or it ended by itself or with its limit.' }),
+  ),
+});
+const raise = {
+  id: 'rse_01hzy4t0000000000000000000',
+  limit_id: budget.id,
+  limit_kind: 'budget',
+  limit_name: budget.name,
+  scope_id: null,
+  amount_usd: '50',
+  until: '2026-11-16T09:00:00.000Z',
+  reason: 'The launch needs more.',
+  state: 'active',
+  created_by: 'mem_01hzy4t0000000000000000000',
+  created_at: '2026-11-15T12:00:00.000Z',
+  ended_at: null,
+  ended_by: null,
+};
+
 const CreditPack = open({
   id: text,
   customer_id: text,
@@ -577,6 +611,12 @@ export const eventCatalog = {
       expected_at_window_end: '126.8',
     },
   ),
+  'limit.raised': kind('A limit was raised for a while.', Raise, raise),
+  'limit.raise_ended': kind('A temporary raise of a limit ended: by itself, or early.', Raise, {
+    ...raise,
+    state: 'ended',
+    ended_at: raise.until,
+  }),
   'run.finished': kind('A run finished and was posted. Not sent for backfilled runs.', Run, {
     id: 'run_01hzy4t0000000000000000000',
     external_id: 'call-1',

@@ -17,6 +17,7 @@ export const idPrefixes = {
   bud: 'budget',
   cap: 'spend cap',
   clm: 'customer limit',
+  rse: 'temporary raise of a limit',
   crp: 'credit pack',
   ppd: 'prepaid account',
   top: 'top-up',

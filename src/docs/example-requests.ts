@@ -84,9 +84,18 @@ export const exampleRequests: Readonly<Record<string, ExampleRequest>> = {
     },
   },
   'budgets.change': { body: { limit_usd: '750', alert_thresholds: [80, 100] } },
+  'budgets.raises.create': {
+    body: { amount_usd: '50', until: '$EXPIRES_AT', reason: 'The launch needs more.' },
+  },
   'spend_cap.put': { body: { cap_usd: '50' } },
+  'spend_cap.raises.create': {
+    body: { amount_usd: '20', until: '$EXPIRES_AT', reason: 'A backfill runs tonight.' },
+  },
   'chain_budget.put': { body: { max_cost_usd: '5', max_depth: 10 } },
   'customer_limits.create': { body: { customer_id: 'initech', period: 'month', limit_usd: '20' } },
+  'customer_limits.raises.create': {
+    body: { amount_usd: '10', until: '$EXPIRES_AT', reason: 'Agreed with the customer.' },
+  },
   'customer_limits.change': { body: { limit_usd: '30' } },
   'credit_packs.create': { body: { customer_id: 'acme', amount_usd: '25', name: 'Welcome' } },
   'credit_packs.change': { body: { name: 'Welcome credits' } },

@@ -17,6 +17,8 @@ import {
   valueIn,
   windowOf,
 } from './limits.ts';
+import { maxCounter } from './money.ts';
+import { raisedLimit } from './raises.ts';
 import type { Window } from './windows.ts';
 
 /** The amounts of a limit in one window. */
@@ -42,7 +44,7 @@ export interface Charge {
   readonly atMs: number;
 }
 
-/** A limit in one of its windows, and the key of its counter. */
+/** A limit in one of its windows, with the raises that are active at the time of the decision, and the key of its counter. */
 export interface LimitWindow {
   readonly limit: Limit;
   readonly window: Window;
@@ -118,7 +120,7 @@ export function countsIn(surface: Surface, kind: CheckedKind): boolean {
   }
 }
 
-/** The counters that apply to charges of one scope, valid while their windows last. */
+/** The counters that apply to charges of one scope, valid while their windows last and their limits keep their capacities. */
 export interface ApplicableCounters {
   /** In the order in which the limits are checked. */
   readonly counters: readonly LimitWindow[];
@@ -126,8 +128,12 @@ export interface ApplicableCounters {
   readonly shares: readonly ReservedCounter[];
   /** Limits and other checks that apply but are not checked at the edge; reported to the caller. Only valid for `edge`. */
   readonly notChecked: readonly (RunOnlyCheck | CheckedKind)[];
+  /** The charges that belong to these windows. */
   readonly fromMs: number;
   readonly untilMs: number;
+  /** The decisions for which the limits have these capacities. Without raises: all. */
+  readonly decidedFromMs: number;
+  readonly decidedUntilMs: number;
 }
 
 /** Cache of applicable counters for one version of the limits: most charges have a recent scope. */
@@ -142,11 +148,16 @@ interface ApplicableCountersCache {
 const caches = new WeakMap<OrgLimits, ApplicableCountersCache>();
 const cachedScopesMax = 2_000;
 
+/**
+ * Returns the counters of a charge. `atMs` is the time of the charge, which selects the windows. Capacities are those at the time of
+ * the decision, which is later for a charge that belongs to an earlier hold: raises that have ended since must not admit more.
+ */
 export function applicableCounters(
   limits: OrgLimits,
   scope: Scope,
   atMs: number,
   surface: Surface,
+  decidedAtMs: number = atMs,
 ): ApplicableCounters {
   let cache = caches.get(limits);
   if (cache === undefined) {
@@ -158,17 +169,21 @@ export function applicableCounters(
     last !== undefined &&
     last.scope === scope &&
     last.surface === surface &&
-    isCurrent(last.applicable, atMs)
+    isCurrent(last.applicable, atMs, decidedAtMs)
   ) {
     return last.applicable;
   }
-  const applicable = cachedByScope(cache.byScopeKey, limits, scope, atMs, surface);
+  const applicable = cachedByScope(cache.byScopeKey, limits, scope, atMs, surface, decidedAtMs);
   cache.last = { scope, surface, applicable };
   return applicable;
 }
 
-function isCurrent({ fromMs, untilMs }: ApplicableCounters, atMs: number): boolean {
-  return fromMs <= atMs && atMs < untilMs;
+function isCurrent(
+  { fromMs, untilMs, decidedFromMs, decidedUntilMs }: ApplicableCounters,
+  atMs: number,
+  decidedAtMs: number,
+): boolean {
+  return fromMs <= atMs && atMs < untilMs && decidedFromMs <= decidedAtMs && decidedAtMs < decidedUntilMs;
 }
 
 function cachedByScope(
@@ -177,16 +192,17 @@ function cachedByScope(
   scope: Scope,
   atMs: number,
   surface: Surface,
+  decidedAtMs: number,
 ): ApplicableCounters {
   const name = scopeCacheKey(limits, scope, surface);
   const cached = byScopeKey.get(name);
-  if (cached !== undefined && isCurrent(cached, atMs)) {
+  if (cached !== undefined && isCurrent(cached, atMs, decidedAtMs)) {
     return cached;
   }
   if (byScopeKey.size >= cachedScopesMax) {
     byScopeKey.clear();
   }
-  const applicable = findApplicableCounters(limits, scope, atMs, surface);
+  const applicable = findApplicableCounters(limits, scope, atMs, surface, decidedAtMs);
   byScopeKey.set(name, applicable);
   return applicable;
 }
@@ -210,11 +226,17 @@ function findApplicableCounters(
   scope: Scope,
   atMs: number,
   surface: Surface,
+  decidedAtMs: number,
 ): ApplicableCounters {
   const limitsOfScope = applicable(limits, scope);
+  let decidedFromMs = Number.NEGATIVE_INFINITY;
+  let decidedUntilMs = Number.POSITIVE_INFINITY;
   const counters = limitsOfScope
     .filter(({ kind }) => countsIn(surface, kind))
-    .map((limit) => {
+    .map((unraised) => {
+      const { limit, fromMs, untilMs } = raisedLimit(unraised, scope, decidedAtMs);
+      decidedFromMs = Math.max(decidedFromMs, fromMs);
+      decidedUntilMs = Math.min(decidedUntilMs, untilMs);
       const window = windowOf(limit, limits.timezone, atMs);
       return { limit, window, key: counterKey(limit, window, scope) };
     });
@@ -230,6 +252,8 @@ function findApplicableCounters(
     ],
     fromMs: Math.max(Number.NEGATIVE_INFINITY, ...counters.map(({ window }) => window.startMs)),
     untilMs: Math.min(Number.POSITIVE_INFINITY, ...counters.map(({ window }) => window.endMs)),
+    decidedFromMs,
+    decidedUntilMs,
   };
 }
 
@@ -303,18 +327,18 @@ export function admit(counters: Counters, request: AdmissionRequest): Admission 
   return { kind: 'allowed', packs: burned.debits };
 }
 
-/** A charge that reaches the limit exactly is allowed, and a charge of zero is always allowed. */
+/**
+ * A charge that reaches the limit exactly is allowed, and a charge of zero is always allowed. A limit with `alert` enforcement denies
+ * only what its counter cannot hold.
+ */
 function overruns(
   { enforcement, capacity }: Limit,
   amount: bigint,
   { settled, held }: Counter,
   growth: bigint,
 ): boolean {
-  return amount > 0n && settled + held + growth + amount > (enforcement === 'block' ? capacity : counterMax);
+  return amount > 0n && settled + held + growth + amount > (enforcement === 'block' ? capacity : maxCounter);
 }
-
-/** Maximum value of a counter. Beyond it even limits with `alert` enforcement deny. */
-const counterMax = 2n ** 63n - 1n;
 
 /** Depth has no counter, so its position in the order is determined by the limits that are checked after it. */
 function isCheckedAfterDepth({ kind }: Limit): boolean {

@@ -45,6 +45,8 @@ type DeniedDetails =
         readonly spent_usd: string;
         readonly held_usd: string;
         readonly reserved_usd?: string;
+        readonly raised_usd?: string;
+        readonly raised_until?: string;
         readonly attempted_usd: string;
         readonly resets_at: string;
         readonly reason?: 'pre_flight';
@@ -59,6 +61,8 @@ type DeniedDetails =
         readonly spent_usd: string;
         readonly held_usd: string;
         readonly reserved_usd?: string;
+        readonly raised_usd?: string;
+        readonly raised_until?: string;
         readonly attempted_usd: string;
         readonly period_start: string;
         readonly period_end: string;
@@ -149,6 +153,7 @@ function denialDetailsOf(overrun: Overrun): DeniedDetails {
           spent_usd: formatUsd(spent),
           held_usd: formatUsd(held),
           ...(growth > 0n && { reserved_usd: formatUsd(growth) }),
+          ...raisedDetails(limit, timezone),
           attempted_usd: formatUsd(attempted),
           resets_at: end,
           ...(overrun.preFlight && { reason: 'pre_flight' as const }),
@@ -165,6 +170,7 @@ function denialDetailsOf(overrun: Overrun): DeniedDetails {
           spent_usd: formatUsd(spent),
           held_usd: formatUsd(held),
           ...(growth > 0n && { reserved_usd: formatUsd(growth) }),
+          ...raisedDetails(limit, timezone),
           attempted_usd: formatUsd(attempted),
           period_start: start,
           period_end: end,
@@ -182,6 +188,16 @@ function denialDetailsOf(overrun: Overrun): DeniedDetails {
         },
       };
   }
+}
+
+/** The part of the limit that active raises add, and when the first of them ends. */
+function raisedDetails({ raised }: Limit, timezone: string) {
+  return (
+    raised !== undefined && {
+      raised_usd: formatUsd(raised.amount),
+      raised_until: formatInstant(raised.untilMs, timezone),
+    }
+  );
 }
 
 /** A place is free as soon as any request in flight ends, at an unknown time. So clients should retry soon. */

@@ -136,6 +136,24 @@ export interface Limit {
   readonly createdAtMs: number;
   /** Null: the limit does not expire. */
   readonly expiresAtMs: number | null;
+  /** Temporary raises; those that have ended may still be listed. Left out if there are none. */
+  readonly raises?: readonly Raise[];
+  /** The part of the capacity that active raises add. Only set by `raisedLimit` (`raises.ts`). */
+  readonly raised?: Raised;
+}
+
+/** Adds an amount to the capacity of a limit until a time. */
+export interface Raise {
+  readonly amount: bigint;
+  readonly untilMs: number;
+  /** The value of the limit's wildcard that is raised; null: each value, or a limit without a wildcard. */
+  readonly value: string | null;
+}
+
+/** The sum of the active raises, and the time at which the first of them ends. */
+export interface Raised {
+  readonly amount: bigint;
+  readonly untilMs: number;
 }
 
 /** Returns the kind and unit of a limit as the API shows them. */

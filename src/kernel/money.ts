@@ -5,6 +5,9 @@ export const nanosPerUsd = 1_000_000_000n;
 /** Amounts are below nine billion dollars, so that each fits into a 64-bit integer; a sum of several may not. */
 export const maxNanos = 9_000_000_000n * nanosPerUsd - 1n;
 
+/** Maximum value of a counter, which is a sum of amounts. */
+export const maxCounter = 2n ** 63n - 1n;
+
 const decimal = /^(\d{1,10})(?:\.(\d{1,9}))?$/;
 
 /** Parses a plain, non-negative decimal below nine billion with at most nine decimals; undefined otherwise. */

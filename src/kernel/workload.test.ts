@@ -329,7 +329,7 @@ class Workload {
       atMs,
       applicable: applicableCounters(this.limits, scope, atMs, surface),
     });
-    const expected = this.model.decideIncrease(hold, by);
+    const expected = this.model.decideIncrease(hold, by, this.nowMs);
     if (admission.kind === 'denied') {
       expect(expected).toMatchObject({ allowed: false, code: admission.denial.code });
       return `increase ${hold.id} by ${by.usd}: ${admission.denial.code}`;

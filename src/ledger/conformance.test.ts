@@ -1523,6 +1523,139 @@ describe('a change of limits', () => {
   });
 });
 
+describe('a temporary raise of a limit', () => {
+  const hourMs = 3_600_000;
+  const raiseOf = (limitId: string, dollars: string, untilMs: number, value?: string) => ({
+    limitId,
+    amount: usd(dollars),
+    untilMs,
+    value,
+  });
+  const increaseBy = (dollars: string): HoldIncrease => ({ by: amountsOf(dollars, 0n, 0n), requestId: null });
+  const denialOf = (result: HoldResult) => (result.kind === 'denied' ? result.denial.details : undefined);
+
+  test('adds its amount from its commit until exactly its end, and needs nothing to end', async () => {
+    const orgId = await world.orgWith(cap('10'), budget('b', '100'));
+    await world.held(orgId, '10');
+    expect(verdictOf(await world.hold(orgId, '0.01'))).toBe('spend_cap_exceeded');
+    const untilMs = world.nowMs + hourMs;
+    await world.raise(orgId, raiseOf('cap', '5', untilMs));
+    await world.held(orgId, '4');
+    const denied = await world.hold(orgId, '1.01');
+    expect(denialOf(denied)).toMatchObject({ cap_usd: '15', spent_usd: '14', raised_usd: '5' });
+    world.clock.setTo(untilMs - 1);
+    await world.held(orgId, '0.5');
+    world.clock.setTo(untilMs);
+    const after = denialOf(await world.hold(orgId, '0.01'));
+    expect(after).toMatchObject({ cap_usd: '10', spent_usd: '14.5' });
+    expect(after).not.toHaveProperty('raised_usd');
+    await expectNoDrift(orgId);
+  });
+
+  test('survives a restart, and still ends by itself', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const untilMs = world.nowMs + hourMs;
+    await world.raise(orgId, raiseOf('cap', '5', untilMs));
+    await world.restart();
+    await world.held(orgId, '15');
+    world.clock.setTo(untilMs);
+    await world.restart();
+    expect(denialOf(await world.hold(orgId, '0.01'))).toMatchObject({ cap_usd: '10', spent_usd: '15' });
+    await expectNoDrift(orgId);
+  });
+
+  test('that is ended early takes effect at once, honours existing holds and leaves nothing', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const end = await world.raise(orgId, raiseOf('cap', '5', world.nowMs + hourMs));
+    const hold = await world.held(orgId, '14');
+    await end();
+    expect(verdictOf(await world.hold(orgId, '0.01'))).toBe('spend_cap_exceeded');
+    const [usage] = await world.ledger.reads.limitUsage(orgId, ['cap']);
+    expect(usage).toMatchObject({ held: usd('14'), limit: { capacity: usd('10') } });
+    const posting = { decisionId: hold.id, scope: hold.scope };
+    expect((await world.posted(orgId, '14', posting)).marks).toEqual([]);
+    expect(await counterOf(orgId, 'cap')).toBe(at('14'));
+    await expectNoDrift(orgId);
+  });
+
+  test('is not exceeded by parallel decisions, runs and increases at its end', async () => {
+    const orgId = await world.orgWith(cap('10'), budget('b', '100'));
+    const untilMs = world.nowMs + hourMs;
+    await world.raise(orgId, raiseOf('b', '50', untilMs));
+    await world.raise(orgId, raiseOf('cap', '2', untilMs));
+    await world.raise(orgId, raiseOf('cap', '3', untilMs - 1));
+    const raced = () =>
+      times<LedgerResult>(40, (index) =>
+        index % 2 === 0 ? world.hold(orgId, '0.5') : world.post(orgId, '0.5'),
+      );
+    expect(verdicts(await raced())).toMatchObject({ spend_cap_exceeded: 10 });
+    world.clock.setTo(untilMs - 1);
+    expect(verdicts(await raced())).toEqual({ spend_cap_exceeded: 40 });
+    await expectNoDrift(orgId);
+  });
+
+  test('does not admit an increase of an earlier hold after its end', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    const untilMs = world.nowMs + 60_000;
+    await world.raise(orgId, raiseOf('cap', '5', untilMs));
+    const hold = await world.held(orgId, '10');
+    expect(await world.ledger.increase(orgId, hold.id, increaseBy('2'))).toMatchObject({ kind: 'changed' });
+    world.clock.setTo(untilMs);
+    expect(await world.ledger.increase(orgId, hold.id, increaseBy('1'))).toMatchObject({
+      kind: 'denied',
+      denial: { details: { cap_usd: '10', spent_usd: '12' } },
+    });
+    await expectNoDrift(orgId);
+  });
+
+  test('raises one value of a budget of each value, and no other', async () => {
+    const orgId = await world.orgWith(budget('b', '10', { match: { member_id: WILDCARD } }));
+    await world.raise(orgId, raiseOf('b', '5', world.nowMs + hourMs, 'mem_ann'));
+    const of = (member_id: string) => ({ scope: scopeOf({ member_id }) });
+    await world.held(orgId, '15', of('mem_ann'));
+    expect(verdictOf(await world.hold(orgId, '0.01', of('mem_ann')))).toBe('budget_exceeded');
+    expect(verdictOf(await world.hold(orgId, '10.01', of('mem_bob')))).toBe('budget_exceeded');
+    await world.held(orgId, '10', of('mem_bob'));
+    const usages = await world.ledger.reads.limitUsageIn(orgId, 'b', [
+      of('mem_ann').scope,
+      of('mem_bob').scope,
+    ]);
+    expect(usages.map(({ limit }) => limit.capacity)).toEqual([usd('15'), usd('10')]);
+  });
+
+  test('counts in every window that starts before its end', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    await world.raise(orgId, raiseOf('cap', '5', world.nowMs + 36 * hourMs));
+    await world.held(orgId, '15');
+    world.clock.setTo(world.nowMs + 24 * hourMs);
+    await world.held(orgId, '15');
+    world.clock.setTo(world.nowMs + 24 * hourMs);
+    await world.held(orgId, '10');
+    expect(verdictOf(await world.hold(orgId, '0.01'))).toBe('spend_cap_exceeded');
+    await expectNoDrift(orgId);
+  });
+
+  test('is seen by what fits, by previews and by what remains', async () => {
+    const orgId = await world.orgWith(cap('10'));
+    await world.raise(orgId, raiseOf('cap', '5', world.nowMs + hourMs));
+    const preview = (dollars: string) =>
+      world.ledger.previewDenials(orgId, [world.requestOf(orgId, dollars, { surface: 'run' })]);
+    expect(await preview('15')).toEqual([undefined]);
+    expect(await preview('15.01')).toMatchObject([{ code: 'spend_cap_exceeded' }]);
+    expect(heldOf(await world.hold(orgId, '4')).remaining).toContain(usd('11'));
+  });
+
+  test('ends with its limit', async () => {
+    const limit = cap('10');
+    const orgId = await world.orgWith(limit);
+    await world.raise(orgId, raiseOf('cap', '5', world.nowMs + hourMs));
+    await world.endLimit(orgId, limit);
+    expect(
+      await world.db.query('SELECT ended_at FROM limit_raises WHERE org_id = $1', [orgId]),
+    ).toMatchObject([{ ended_at: new Date(world.nowMs) }]);
+  });
+});
+
 describe('credits', () => {
   const customer = scopeOf({ customer_id: 'c' });
 

@@ -7,6 +7,7 @@ import {
   type Entry,
   Model,
   type ModelHold,
+  type ModelRaise,
   type Paid,
   type Verdict,
 } from '../../test/support/ledger-model.ts';
@@ -72,6 +73,7 @@ const onlyOne: readonly CheckedKind[] = [
   'chain_depth',
   'chain_tokens',
 ];
+const raisableKinds: readonly CheckedKind[] = ['spend_cap', 'budget', 'customer'];
 const fixedByHold = ['workflow', 'deployment', 'department', 'customer_id'] as const;
 const budgetMatches: readonly Match[] = [
   {},
@@ -116,6 +118,8 @@ class Workload {
   readonly finished: { runId: string; scope: Scope; atMs: number; cost: bigint }[] = [];
   /** The parts that the entries of a run sum to: those of its charge and its corrections. */
   readonly #partsOfRuns = new Map<string, CostParts>();
+  /** Ends each raise early. */
+  readonly #ends = new Map<ModelRaise, () => Promise<void>>();
   #ids = 0;
 
   constructor(
@@ -195,6 +199,8 @@ class Workload {
       [7, () => this.#insertLimit()],
       [8, () => this.#updateLimit()],
       [3, () => this.#endLimit()],
+      [6, () => this.#raise()],
+      [2, () => this.#endRaise()],
       [2, () => this.#changeZone(random.of(zones))],
       [3, () => this.#reopen()],
       [3, () => this.#tidy()],
@@ -281,7 +287,9 @@ class Workload {
         expect(sums, `the counter of ${limit.id}`).toBeDefined();
         // A pack is only checked for the amount that the charge takes from it.
         if (limit.kind !== 'credits') {
-          expect((sums?.[0] ?? 0n) + (sums?.[1] ?? 0n)).toBeLessThanOrEqual(limit.capacity);
+          expect((sums?.[0] ?? 0n) + (sums?.[1] ?? 0n)).toBeLessThanOrEqual(
+            this.model.capacityOf(limit, scope, this.nowMs),
+          );
         }
       }
     }
@@ -472,7 +480,7 @@ class Workload {
       expect(result?.kind).toBe(hold === undefined ? 'unknown' : 'ended');
       return `increase ${hold?.id}: ${result?.kind}`;
     }
-    const expected = this.model.decideIncrease(hold, by);
+    const expected = this.model.decideIncrease(hold, by, this.nowMs);
     if (result?.kind === 'denied') {
       this.#expectDenied(result.denial, expected);
     } else if (result?.kind === 'changed') {
@@ -1228,6 +1236,37 @@ class Workload {
     return `end ${limit.id}`;
   }
 
+  /** Raises a limit, or one value of a limit with a wildcard, for a time that may end between two steps. */
+  async #raise(): Promise<string> {
+    const { random, nowMs } = this;
+    const raisable = this.model.limits.filter(({ kind }) => raisableKinds.includes(kind));
+    if (raisable.length === 0) {
+      return 'idle, no limit to raise';
+    }
+    const limit = random.of(raisable);
+    const amount = usd(String(1 + random.int(30)));
+    const untilMs =
+      nowMs + 1_000 * random.of([1, random.int(600), random.int(7_200), random.int(90 * 3_600)]);
+    const value = this.model.valueOf(limit, this.#scope());
+    const raise = { limitId: limit.id, amount, untilMs, value: random.chance(70) ? value : undefined };
+    const end = await this.world.raise(this.orgId, raise);
+    this.model.raises.push(raise);
+    this.#ends.set(raise, end);
+    this.#count('raised');
+    return `raise ${limit.id} by ${amount} for ${raise.value} until ${untilMs}`;
+  }
+
+  async #endRaise(): Promise<string> {
+    const active = this.model.raises.filter(({ untilMs }) => untilMs > this.nowMs);
+    if (active.length === 0) {
+      return 'idle, no raise to end';
+    }
+    const raise = this.random.of(active);
+    await this.#ends.get(raise)?.();
+    this.model.raises = this.model.raises.filter((one) => one !== raise);
+    return `end the raise of ${raise.limitId}`;
+  }
+
   async #changeZone(timezone: string): Promise<string> {
     await this.world.changeTimezone(this.orgId, timezone);
     this.model.timezone = timezone;
@@ -1395,9 +1434,17 @@ test.each(seeds)(title, async (seed) => {
   let operations = 0;
   try {
     const missing = () =>
-      ['credits', 'late', 'backfill', 'denied', 'bulk', 'reduced', 'increased', ...callWords].filter(
-        (word) => !said.has(word),
-      );
+      [
+        'credits',
+        'late',
+        'backfill',
+        'denied',
+        'bulk',
+        'reduced',
+        'increased',
+        'raised',
+        ...callWords,
+      ].filter((word) => !said.has(word));
     // Adds seeds if a kind of outcome does not occur by chance.
     for (let i = 0; i < workloads || (i < workloadsMax && missing().length > 0); i += 1) {
       const workload = new Workload(world, await world.createOrg(), seed + i);

@@ -23,6 +23,7 @@ import {
   subscribersSince,
   webhookJobs,
 } from '../capabilities/integration/webhooks/index.ts';
+import { recordEndedRaises } from '../capabilities/spend/raises/index.ts';
 import { expiredResponsesJob } from '../capabilities/spend/runs/index.ts';
 import { version } from '../config/version.ts';
 import { ledgerJobs } from '../ledger/jobs.ts';
@@ -69,6 +70,7 @@ export function createJobs(deps: AppDependencies, components: Components): Job[]
     refusals.job,
     blocked.job,
     approvalExpiry({ db, ids, heads, clock }),
+    recordEndedRaises({ db, ids, heads, clock }),
     expiringKeys({ db, ids, clock }),
     unusedKeys({ db, ids, heads, clock }),
     exhaustionWatch({ db, ids, clock, ledger: ledger.reads, orgLimits, wants: services.events.wants }),

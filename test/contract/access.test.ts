@@ -63,6 +63,12 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     key: org.ownerKey,
     body: { model: 'm', status: 'running', estimated_cost_usd: '0.1' },
   });
+  const budget_id = await made('budgets', limitBodies.budget);
+  const limit_id = await made('customer-limits', limitBodies.customerLimit);
+  await world.request('PUT', `/v1/orgs/${org.id}/spend-cap`, {
+    key: org.ownerKey,
+    body: { cap_usd: '1000' },
+  });
   return {
     id: org.id,
     org_id: org.id,
@@ -70,8 +76,11 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     run_id: run.json.id,
     decision_id: run.json.decision_id,
     model: 'gpt-4o',
-    budget_id: await made('budgets', limitBodies.budget),
-    limit_id: await made('customer-limits', limitBodies.customerLimit),
+    budget_id,
+    raise_id: await made(`budgets/${budget_id}/raises`, raiseBody()),
+    cap_raise_id: await made('spend-cap/raises', raiseBody()),
+    limit_id,
+    limit_raise_id: await made(`customer-limits/${limit_id}/raises`, raiseBody()),
     customer_id: await customerOf(org),
     pack_id: await made('credit-packs', limitBodies.creditPack),
     plan_id: plan.json.id,
@@ -104,6 +113,11 @@ async function supportGrantOf({ id }: TestOrg, scope: readonly KeyScope[] = ['ru
     body: { org_id: id, scope, reason: 'a', expires_at },
   });
   return json.id;
+}
+
+function raiseBody() {
+  const until = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
+  return { amount_usd: '1', until, reason: 'a' };
 }
 
 /** Creates a customer with a name that is unique across orgs, so that it does not exist in the other org. */
@@ -443,6 +457,9 @@ function validBody(route: Route): object {
     'budgets.create': limitBodies.budget,
     'budgets.change': { name: 'b' },
     'spend_cap.put': { cap_usd: '1' },
+    'budgets.raises.create': raiseBody(),
+    'spend_cap.raises.create': raiseBody(),
+    'customer_limits.raises.create': raiseBody(),
     'chain_budget.put': {},
     'unpriced_policy.put': { on_unpriced: 'record' },
     'customer_limits.create': limitBodies.customerLimit,

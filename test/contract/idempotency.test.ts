@@ -31,6 +31,11 @@ const evalBody = { suite: 's', model, score: 1, samples: 100 };
 const routingPolicy = { candidates: [model], suite: 's', min_score: 0, max_age_days: 30, objective: 'cost' };
 const approvalPolicy = { effect: 'require_approval', models: ['governed'], priority: 1, reason: 'a' };
 const budget = { name: 'a', scope_kind: 'org', period: 'day', limit_usd: '1000' };
+const raise = (amount_usd = '1') => ({
+  amount_usd,
+  until: new Date(world.clock.now().getTime() + 3_600_000).toISOString(),
+  reason: 'a',
+});
 const customerLimit = { period: 'day', limit_usd: '1000' };
 const webhook = { url: 'https://receiver.example/hook', events: ['*'] };
 const emailSubscription = { recipients: ['a@example.com'] };
@@ -74,6 +79,10 @@ const makers: Record<string, () => Promise<string> | string> = {
   session_id: async () => (await signIn(world, home.ownerKey, home.id)).id,
   tool_sign_in_id: () => storedToolSignIn(world, home),
   budget_id: () => made('/budgets', budget),
+  // The raise of this limit is made by `raised`.
+  raise_id: () => 'rse_of_the_limit',
+  cap_raise_id: () => 'rse_of_the_limit',
+  limit_raise_id: () => 'rse_of_the_limit',
   limit_id: () => made('/customer-limits', { ...customerLimit, customer_id: fresh('customer') }),
   async customer_id() {
     const customer_id = fresh('customer');
@@ -131,6 +140,17 @@ const name = { body: { name: 'b' }, other: { name: 'c' } };
 const replacing = (placeholder: string, make: () => Promise<string>) => async (path: string) =>
   path.replace(new RegExp(`${placeholder}[^/]*`), await make());
 
+/** Creates a raise of the limit in the path, and returns its path. */
+async function raised(path: string): Promise<string> {
+  const raises = path.slice(0, path.lastIndexOf('/'));
+  return `${raises}/${await made(raises, raise())}`;
+}
+
+async function makeCap(): Promise<undefined> {
+  await asOwner('PUT', '/spend-cap', { cap_usd: '1000' });
+  return undefined;
+}
+
 /** Creates a run that was settled before its model had a price. */
 async function unpricedRun(): Promise<string> {
   const model = fresh('priced-later');
@@ -140,6 +160,8 @@ async function unpricedRun(): Promise<string> {
   await asOperator('PUT', `/v1/admin/models/${model}`, { input_usd_per_million: '1' });
   return run.id;
 }
+
+const otherRaise = { amount_usd: '2', until: '2100-01-01T00:00:00Z', reason: 'b' };
 
 /** The cases of each route. A route without a case fails its test. */
 const cases: Record<string, Case | readonly Case[]> = {
@@ -291,6 +313,12 @@ const cases: Record<string, Case | readonly Case[]> = {
       return undefined;
     },
   },
+  'budgets.raises.create': { body: () => raise(), other: otherRaise },
+  'spend_cap.raises.create': { body: () => raise(), other: otherRaise, prepare: makeCap },
+  'customer_limits.raises.create': { body: () => raise(), other: otherRaise },
+  'budgets.raises.end': { prepare: raised },
+  'spend_cap.raises.end': { prepare: (path) => makeCap().then(() => raised(path)) },
+  'customer_limits.raises.end': { prepare: raised },
   'runs.create': { body: { model: 'm', cost_usd: '0.1' }, other: { model: 'm', cost_usd: '0.2' } },
   'runs.create_bulk': {
     body: { runs: [{ model: 'm', cost_usd: '0.1' }] },

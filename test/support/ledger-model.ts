@@ -39,6 +39,15 @@ export interface ModelHold {
   settledBy: string | undefined;
 }
 
+/** A temporary raise of a limit. */
+export interface ModelRaise {
+  readonly limitId: string;
+  readonly amount: bigint;
+  readonly untilMs: number;
+  /** The value of the limit's wildcard; undefined: each value. */
+  readonly value: string | undefined;
+}
+
 export type Verdict =
   | { readonly allowed: true; readonly packs: readonly Paid[] }
   | { readonly allowed: false; readonly code: string; readonly limitId?: string; readonly used: bigint };
@@ -99,6 +108,7 @@ const least = (a: bigint, b: bigint) => (a < b ? a : b);
 export class Model {
   timezone = 'UTC';
   limits: Limit[] = [];
+  raises: ModelRaise[] = [];
   readonly entries: Entry[] = [];
   readonly holds = new Map<string, ModelHold>();
   /**
@@ -127,6 +137,17 @@ export class Model {
     const window = this.#windows.get(key) ?? calendarWindow(period, timezone, atMs);
     this.#windows.set(key, window);
     return window;
+  }
+
+  /** Returns the capacity of a limit for a scope at the time of a decision. */
+  capacityOf(limit: Limit, scope: Scope, nowMs: number): bigint {
+    const active = this.raises.filter(
+      ({ limitId, untilMs, value }) =>
+        limitId === limit.id &&
+        nowMs < untilMs &&
+        (value === undefined || value === this.valueOf(limit, scope)),
+    );
+    return limit.capacity + sum(active.map(({ amount }) => amount));
   }
 
   get openHolds(): ModelHold[] {
@@ -230,7 +251,8 @@ export class Model {
   ): Verdict {
     const limits = this.limitsOf(surface, scope);
     for (const limit of limits) {
-      const { kind, capacity } = limit;
+      const { kind } = limit;
+      const capacity = this.capacityOf(limit, scope, atMs);
       const code = codes[kind];
       if (kind === 'chain_depth') {
         if (depth !== null && BigInt(depth) > capacity) {
@@ -256,12 +278,12 @@ export class Model {
   }
 
   /** Decides an increase of an open hold. The packs are all those of the increased hold. */
-  decideIncrease({ surface, scope, amounts, atMs, packs }: ModelHold, by: Amounts): Verdict {
+  decideIncrease({ surface, scope, amounts, atMs, packs }: ModelHold, by: Amounts, nowMs: number): Verdict {
     for (const limit of this.limitsOf(surface, scope)) {
       const code = codes[limit.kind];
       if (limit.kind !== 'chain_depth' && code !== undefined && limit.enforcement === 'block') {
         const used = this.used(limit, scope, atMs);
-        if (by[limit.unit] > 0n && used + by[limit.unit] > limit.capacity) {
+        if (by[limit.unit] > 0n && used + by[limit.unit] > this.capacityOf(limit, scope, nowMs)) {
           return { allowed: false, code, limitId: limit.id, used };
         }
       }
@@ -350,12 +372,13 @@ export class Model {
         const window = this.window(limit, atMs);
         const settled = this.settled(limit, this.valueOf(limit, scope), window);
         const counter = this.keyOf(limit, scope, atMs);
+        const capacity = this.capacityOf(limit, scope, nowMs);
         const key = limit.span.kind === 'lifetime' ? `${counter}#${limit.capacity}` : counter;
         const certain = nowMs < window.endMs && (surface !== 'record' || atMs === nowMs);
         const fired = [...this.alertsDue].filter((name) => name.startsWith(`${key} `));
         const highest = Math.max(0, ...fired.map((name) => Number(name.slice(key.length + 1))));
         for (const percent of limit.thresholds) {
-          if (settled > 0n && settled * 100n >= BigInt(percent) * limit.capacity) {
+          if (settled > 0n && settled * 100n >= BigInt(percent) * capacity) {
             this.alertsAllowed.add(`${key} ${percent}`);
             if (certain && percent > highest) {
               this.alertsDue.add(`${key} ${percent}`);

@@ -17,6 +17,7 @@ import { type Hold, runIdOf } from '../../src/ledger/holds/hold.ts';
 import type { Held, HoldRequest, HoldResult } from '../../src/ledger/holds/hold-request.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { notifyLimitChanged, notifyLimitsChanged } from '../../src/ledger/limits/change-notifications.ts';
+import { endRaiseEarly, insertRaise, type RaiseRow } from '../../src/ledger/limits/limit-raises.ts';
 import { endLimit, insertLimit, type LimitRow, updateLimit } from '../../src/ledger/limits/limits.ts';
 import { createPostgresLedger } from '../../src/ledger/postgres/postgres-ledger.ts';
 import type { GroupResult, Posted, Posting } from '../../src/ledger/posting.ts';
@@ -169,6 +170,13 @@ export async function openLedgerOn(
     : createPostgresLedger({ ...deps, holdsMax, ...(monotonicMs !== undefined && { monotonicMs }) });
 }
 
+interface TestRaise {
+  readonly limitId: string;
+  readonly amount: bigint;
+  readonly untilMs: number;
+  readonly value?: string | null | undefined;
+}
+
 export class LedgerWorld {
   readonly clock = new FakeClock();
   readonly ids: Ids;
@@ -245,6 +253,31 @@ export class LedgerWorld {
 
   async endLimit(orgId: string, limit: Limit): Promise<void> {
     await this.#db.transaction((tx) => endLimit(tx, rowOf(orgId, limit), this.clock.now()));
+  }
+
+  /** Raises a limit and returns a function that ends the raise early. */
+  async raise(
+    orgId: string,
+    { limitId, amount, untilMs, value = null }: TestRaise,
+  ): Promise<() => Promise<void>> {
+    const row: RaiseRow = {
+      org_id: orgId,
+      id: this.ids.next('rse'),
+      limit_id: limitId,
+      value,
+      amount,
+      until: new Date(untilMs),
+      reason: 'a test',
+      created_by: 'key_1',
+      created_at: this.clock.now(),
+      ended_at: null,
+      ended_by: null,
+    };
+    await this.#db.transaction((tx) => insertRaise(tx, row));
+    return () =>
+      this.#db.transaction((tx) =>
+        endRaiseEarly(tx, { ...row, ended_at: this.clock.now(), ended_by: 'key_1' }),
+      );
   }
 
   /** Creates an org with these limits. */

@@ -17,21 +17,31 @@ test('without a band the ends equal the expected value', () => {
 
 describe('a limit', () => {
   const month = (length: number) => Array<number>(length).fill(1);
+  const ahead = (capacity: number, left: number, windows: readonly number[]) => ({
+    capacities: windows.map(() => capacity),
+    left,
+    windows,
+  });
 
   test('runs out on the day that exceeds the remaining amount, not when it is reached exactly', () => {
-    expect(dayOfRunningOut({ capacity: 30, left: 20, windows: month(4) }, [10, 10, 1, 0])).toBe(2);
-    expect(dayOfRunningOut({ capacity: 30, left: 20, windows: month(2) }, [10, 10])).toBeUndefined();
+    expect(dayOfRunningOut(ahead(30, 20, month(4)), [10, 10, 1, 0])).toBe(2);
+    expect(dayOfRunningOut(ahead(30, 20, month(2)), [10, 10])).toBeUndefined();
   });
   test('a limit is full again in the next window', () => {
-    expect(dayOfRunningOut({ capacity: 15, left: 12, windows: [1, 2, 3] }, [10, 15, 15])).toBeUndefined();
-    expect(dayOfRunningOut({ capacity: 15, left: 12, windows: [1, 2, 3] }, [10, 15, 16])).toBe(2);
+    expect(dayOfRunningOut(ahead(15, 12, [1, 2, 3]), [10, 15, 15])).toBeUndefined();
+    expect(dayOfRunningOut(ahead(15, 12, [1, 2, 3]), [10, 15, 16])).toBe(2);
   });
   test('a limit that is used up or overspent has run out today', () => {
-    expect(dayOfRunningOut({ capacity: 15, left: 0, windows: [1] }, [0])).toBe(0);
-    expect(dayOfRunningOut({ capacity: 15, left: -3, windows: [1] }, [0])).toBe(0);
+    expect(dayOfRunningOut(ahead(15, 0, [1]), [0])).toBe(0);
+    expect(dayOfRunningOut(ahead(15, -3, [1]), [0])).toBe(0);
+  });
+  test('runs out on the day on which a raise ends, if more than the limit is used by then', () => {
+    const raised = { capacities: [30, 30, 20, 20], left: 15, windows: month(4) };
+    expect(dayOfRunningOut(raised, [1, 1, 1, 1])).toBeUndefined();
+    expect(dayOfRunningOut(raised, [2, 2, 2, 2])).toBe(2);
   });
   test('a limit without usage never runs out', () => {
-    expect(dayOfRunningOut({ capacity: 1, left: 1, windows: month(3) }, [0, 0, 0])).toBeUndefined();
+    expect(dayOfRunningOut(ahead(1, 1, month(3)), [0, 0, 0])).toBeUndefined();
   });
 });
 

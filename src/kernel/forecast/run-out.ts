@@ -26,7 +26,8 @@ export function daysAhead(sums: readonly Estimate[], todayLeft: number): DaysAhe
 }
 
 export interface LimitAhead {
-  readonly capacity: number;
+  /** The capacity on each day, which changes when a raise ends. */
+  readonly capacities: readonly number[];
   /** Remaining amount of the current window. */
   readonly left: number;
   /** Window id of each day: equal for days of the same window. */
@@ -35,7 +36,7 @@ export interface LimitAhead {
 
 /** Returns the day on which the usage exceeds the remaining amount; 0 if nothing remains. */
 export function dayOfRunningOut(
-  { capacity, left, windows }: LimitAhead,
+  { capacities, left, windows }: LimitAhead,
   days: readonly number[],
 ): number | undefined {
   if (left <= 0) {
@@ -43,8 +44,10 @@ export function dayOfRunningOut(
   }
   let leftNow = left;
   for (const [day, used] of days.entries()) {
-    if (day > 0 && windows[day] !== windows[day - 1]) {
-      leftNow = capacity;
+    const capacity = capacities[day] ?? 0;
+    if (day > 0) {
+      leftNow =
+        windows[day] === windows[day - 1] ? leftNow + capacity - (capacities[day - 1] ?? 0) : capacity;
     }
     leftNow -= used;
     if (leftNow < 0) {

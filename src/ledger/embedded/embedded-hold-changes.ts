@@ -41,7 +41,7 @@ export async function extendOpenHold(
 }
 
 export async function increaseOpenHold(
-  { db, states, durable, unresolvedEnds }: EmbeddedState,
+  { db, states, durable, unresolvedEnds, time }: EmbeddedState,
   orgId: string,
   holdId: string,
   request: HoldIncrease,
@@ -65,7 +65,7 @@ export async function increaseOpenHold(
       await addCounters(db, orgState, missing);
       continue;
     }
-    const increased = increaseHold(orgState, open.hold, request);
+    const increased = increaseHold(orgState, open.hold, request, time.now());
     switch (increased.kind) {
       case 'increased':
         open.hold = increased.hold;

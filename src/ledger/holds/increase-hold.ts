@@ -29,11 +29,12 @@ export type IncreasedHold =
   | { readonly kind: 'repeated' }
   | Extract<IncreaseResult, { kind: 'denied' | 'out_of_range' }>;
 
-/** Reserves the increase in the counters, or denies and changes nothing. */
+/** Reserves the increase in the counters, or denies and changes nothing. Raises that have ended since the admission do not count. */
 export function increaseHold(
   orgState: OrgLedgerState,
   hold: Hold,
   { by, requestId, growth, attemptMaxNanos }: HoldIncrease,
+  nowMs: number,
 ): IncreasedHold {
   if (isApplied(hold, requestId)) {
     return { kind: 'repeated' };
@@ -49,7 +50,7 @@ export function increaseHold(
     by,
     growth,
     atMs: admittedAtMs,
-    applicable: applicableCounters(orgState.limits, scope, admittedAtMs, surface),
+    applicable: applicableCounters(orgState.limits, scope, admittedAtMs, surface, nowMs),
   });
   if (admission.kind === 'denied') {
     return admission;

@@ -1,4 +1,4 @@
-/** The usage of limits: settled and held amounts in the current window. */
+/** The usage of limits: settled and held amounts in the current window, and the capacity with the raises that are active. */
 import type { Counter, LimitWindow } from '../../kernel/admission.ts';
 import {
   counterKey,
@@ -9,6 +9,7 @@ import {
   WILDCARD,
   windowOf,
 } from '../../kernel/limits.ts';
+import { raisedLimit } from '../../kernel/raises.ts';
 import type { Window } from '../../kernel/windows.ts';
 
 export interface LimitUsage {
@@ -48,7 +49,8 @@ function isCounted({ kind }: Limit): boolean {
 
 function counterIn({ timezone }: OrgLimits, limit: Limit, scope: Scope, atMs: number): LimitWindow {
   const window = windowOf(limit, timezone, atMs);
-  return { limit, window, key: counterKey(limit, window, scope) };
+  const key = counterKey(limit, window, scope);
+  return { limit: raisedLimit(limit, scope, atMs).limit, window, key };
 }
 
 export function limitUsageOf(

@@ -47,6 +47,11 @@ export interface LimitRow {
   readonly updated_at: Date;
 }
 
+/** A limit with its raises that have not been ended: amount, end in milliseconds, and value. Null: none. */
+interface LiveLimitRow extends LimitRow {
+  readonly raises: readonly (readonly [amount: string, untilMs: string, value: string | null])[] | null;
+}
+
 const columns = `org_id, id, kind, name, unit, match, period, window_seconds, timezone, capacity, burst, enforcement,
                  alert_thresholds, expires_at, created_at, updated_at, owner`;
 
@@ -86,6 +91,21 @@ export function toLimit(row: LimitRow): Limit {
     createdAtMs: row.created_at.getTime(),
     expiresAtMs: row.expires_at?.getTime() ?? null,
   };
+}
+
+/** Returns a limit with its raises. Without raises it has the same properties as other limits. */
+export function toRaisableLimit(row: LiveLimitRow): Limit {
+  const limit = toLimit(row);
+  return row.raises === null
+    ? limit
+    : {
+        ...limit,
+        raises: row.raises.map(([amount, untilMs, value]) => ({
+          amount: BigInt(amount),
+          untilMs: Number(untilMs),
+          value,
+        })),
+      };
 }
 
 /**
@@ -182,6 +202,10 @@ export async function updateLimit(tx: Transaction, row: LimitRow): Promise<void>
 export async function endLimit(tx: Transaction, row: LimitRow, now: Date): Promise<void> {
   const { org_id, id } = row;
   await tx.query('UPDATE limits SET ended_at = $3 WHERE org_id = $1 AND id = $2', [org_id, id, now]);
+  await tx.query(
+    'UPDATE limit_raises SET ended_at = $3 WHERE org_id = $1 AND limit_id = $2 AND ended_at IS NULL AND until > $3',
+    [org_id, id, now],
+  );
   await notifyLimitChanged(tx, org_id);
   await deleteCounters(tx, row);
   await deleteOverriddenCounters(tx, row);
@@ -302,7 +326,16 @@ export async function listLimits(
   });
 }
 
-/** Returns all live limits of an org, for the ledger. */
-export async function selectLiveLimits(db: Queryable, orgId: string): Promise<LimitRow[]> {
-  return db.query<LimitRow>(`SELECT ${columns} FROM limits WHERE org_id = $1 AND ended_at IS NULL`, [orgId]);
+/** Returns all live limits of an org with their raises, for the ledger. Raises that have ended by themselves may be included. */
+export async function selectLiveLimits(db: Queryable, orgId: string): Promise<LiveLimitRow[]> {
+  return db.query<LiveLimitRow>(
+    `SELECT ${columns}, raises
+       FROM limits
+       LEFT JOIN (SELECT limit_id AS raised_id,
+                         jsonb_agg(jsonb_build_array(amount::text, (extract(epoch FROM until) * 1000)::int8::text, value)) AS raises
+                    FROM limit_raises WHERE org_id = $1 AND ended_at IS NULL GROUP BY limit_id) AS raised
+         ON raised_id = limits.id
+      WHERE org_id = $1 AND ended_at IS NULL`,
+    [orgId],
+  );
 }

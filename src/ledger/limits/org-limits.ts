@@ -3,7 +3,7 @@ import { type OnUnsettled, type OrgLimits, orgLimits, runOnlyChecks } from '../.
 import { NotifiedCache } from '../../platform/cache/notified-cache.ts';
 import type { Database, Queryable } from '../../platform/db/database.ts';
 import { onLimitsChange } from './change-notifications.ts';
-import { selectLiveLimits, toLimit } from './limits.ts';
+import { selectLiveLimits, toRaisableLimit } from './limits.ts';
 
 const cachedOrgsMax = 20_000;
 
@@ -55,7 +55,7 @@ export async function readOrgLimits(db: Queryable, orgId: string): Promise<OrgLi
     version: org?.version ?? 0n,
     timezone: org?.timezone ?? 'UTC',
     readRpm: org?.read_rpm ?? null,
-    all: rows.map(toLimit),
+    all: rows.map(toRaisableLimit),
     runOnlyChecks: runOnlyChecks.filter((check) => org?.other_gates?.includes(check)),
     onUnsettled: org?.on_unsettled ?? 'release',
   });

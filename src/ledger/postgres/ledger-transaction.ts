@@ -180,7 +180,7 @@ export class LedgerTransaction<Run> {
         );
       case 'increase':
         return (
-          changes.increase(command.holdId, command.increase) ??
+          changes.increase(command.holdId, command.increase, nowMs) ??
           endedOrUnknown(this.#tx, changes.orgId, command.holdId)
         );
       case 'expire':

@@ -124,12 +124,12 @@ export class OrgChanges {
   }
 
   /** Returns undefined if the hold is not open. */
-  increase(holdId: string, increase: HoldIncrease): IncreaseResult | undefined {
+  increase(holdId: string, increase: HoldIncrease, nowMs: number): IncreaseResult | undefined {
     const open = this.orgState.holds.get(holdId);
     if (open === undefined) {
       return undefined;
     }
-    const increased = increaseHold(this.orgState, open.hold, increase);
+    const increased = increaseHold(this.orgState, open.hold, increase, nowMs);
     if (increased.kind === 'denied' || increased.kind === 'out_of_range') {
       return increased;
     }

@@ -23,7 +23,8 @@ export function acceptPosting<Run>(
   { reservation, atMs, marks, ends, settledUnheld, reversal }: AcceptedCharge,
 ): UncommittedPosting<Run> {
   const { scope, amounts } = posting;
-  const { counters: windows } = applicableCounters(orgState.limits, scope, atMs, surfaceOf(posting));
+  const { limits } = orgState;
+  const { counters: windows } = applicableCounters(limits, scope, atMs, surfaceOf(posting), nowMs);
   const charged = prepareSettlement(orgState.counters, { reservation, windows, amounts, atMs });
   return uncommittedPosting(orgState, posting, nowMs, {
     scope,

@@ -381,6 +381,7 @@ export class PostingDecider<Run> {
       scope,
       atMs,
       paid.recorded ? 'record' : 'charge',
+      this.#request.nowMs,
     );
     const charged = correct(orgState.counters, { ...paid, windows, amounts, atMs });
     this.#existing.paid.set(name, { ...paid, ...paidWith(paid, charged) });

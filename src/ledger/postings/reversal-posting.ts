@@ -39,7 +39,8 @@ export function reversalOf<Run>(
     },
     run,
   };
-  const { counters: windows } = applicableCounters(orgState.limits, scope, atMs, surfaceOf(posting));
+  const { limits } = orgState;
+  const { counters: windows } = applicableCounters(limits, scope, atMs, surfaceOf(posting), nowMs);
   const charged = prepareReversal({ windows, amounts, paid });
   return uncommittedPosting(orgState, posting, nowMs, { scope, atMs, charged });
 }

@@ -48,13 +48,26 @@ import {
 /** Fields of a match whose value may be the id of a customer. The wildcard is not: it stands for every customer. */
 const holdsCustomers = `(key = 'customer_id' OR key LIKE 'tag:%') AND value <> '${WILDCARD}'`;
 
-/** Ends the limits, credit packs and rates of the customer, deletes their names and replaces the id in them. */
+/** Ends the limits, credit packs and rates of the customer, deletes their names and replaces the id in them and their raises. */
 export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: ErasureBatch): Promise<number> {
+  const isOfCustomer = `EXISTS (SELECT 1 FROM jsonb_each_text(match) WHERE value = $2 AND ${holdsCustomers})`;
+  // Raises are found by the match of their limit, so they are renamed before it.
+  await tx.query(
+    `UPDATE limit_raises AS raise
+        SET value = CASE WHEN raise.value = $2 THEN $3 ELSE raise.value END,
+            reason = regexp_replace(raise.reason, $4, $3::text, 'g')
+       FROM limits
+      WHERE raise.org_id = $1 AND limits.org_id = $1 AND limits.id = raise.limit_id
+        AND (${isOfCustomer} OR raise.value = $2 AND EXISTS (
+               SELECT 1 FROM jsonb_each_text(match)
+                WHERE value = '${WILDCARD}' AND (key = 'customer_id' OR key LIKE 'tag:%')))`,
+    [orgId, from, to, namePattern(from)],
+  );
   const ended = await tx.query(
     `UPDATE limits SET name = NULL, ended_at = coalesce(ended_at, $4), match = (
               SELECT jsonb_object_agg(key, CASE WHEN value = $2 AND ${holdsCustomers} THEN $3 ELSE value END)
                 FROM jsonb_each_text(match))
-      WHERE org_id = $1 AND EXISTS (SELECT 1 FROM jsonb_each_text(match) WHERE value = $2 AND ${holdsCustomers})
+      WHERE org_id = $1 AND ${isOfCustomer}
       RETURNING 1 AS one`,
     [orgId, from, to, now],
   );

@@ -18,6 +18,7 @@ import {
   WILDCARD,
   windowOf,
 } from '../../../kernel/limits.ts';
+import { raisedLimit } from '../../../kernel/raises.ts';
 import { lifetime, type Window } from '../../../kernel/windows.ts';
 import type { LedgerReads } from '../../../ledger/ledger.ts';
 import { readSettled } from '../../../ledger/limits/counters.ts';
@@ -26,9 +27,11 @@ import { dateOf, dayMs, middleOfDay, type Today } from './calendar.ts';
 import type { ScopeFilter } from './history.ts';
 import type { ForecastMeasure } from './measures.ts';
 
-/** A limit with its current usage. */
+/** A limit with its current usage, and with the raises that are active now. */
 export interface LimitNow {
   readonly limit: Limit;
+  /** Returns the capacity at a time, which changes when a raise ends. */
+  capacityAt(atMs: number): bigint;
   readonly window: Window;
   readonly key: string;
   readonly used: bigint;
@@ -115,15 +118,17 @@ export async function limitsNow(
     limits.map(({ id }) => id),
   );
   const found: LimitNow[] = [];
-  for (const limit of limits) {
+  for (const unraised of limits) {
+    const { limit } = raisedLimit(unraised, scope, nowMs);
+    const capacityAt = (atMs: number) => raisedLimit(unraised, scope, atMs).limit.capacity;
     const window = windowOf(limit, timezone, nowMs);
     const key = counterKey(limit, window, scope);
     const usage = usages.find((one) => one.limit.id === limit.id);
     if (usage !== undefined) {
-      found.push({ limit, window, key, used: usage.settled + usage.held });
+      found.push({ limit, capacityAt, window, key, used: usage.settled + usage.held });
     } else if (Object.values(limit.match).includes(WILDCARD)) {
       const { settled } = await readSettled(db, orgId, { limit, window, key }, scope);
-      found.push({ limit, window, key, used: settled });
+      found.push({ limit, capacityAt, window, key, used: settled });
     }
   }
   return found;
@@ -153,13 +158,16 @@ export function outlooks(
 }
 
 function windowOutlook(now: LimitNow, ahead: DaysAhead, today: Today, orgTimezone: string): Outlook {
-  const { limit, window, used } = now;
+  const { limit, window, used, capacityAt } = now;
   const windows = ahead.expected.map((_, day) =>
     day === 0 || limit.span.kind === 'lifetime'
       ? window.startMs
       : windowOf(limit, orgTimezone, middleOfDay(today, day)).startMs,
   );
-  const toCome = { capacity: Number(limit.capacity), left: Number(limit.capacity - used), windows };
+  const capacities = windows.map((_, day) =>
+    Number(day === 0 ? limit.capacity : capacityAt(middleOfDay(today, day))),
+  );
+  const toCome = { capacities, left: Number(limit.capacity - used), windows };
   const runsOut = dayOfRunningOut(toCome, ahead.expected);
   const daysOfWindow = windows.findIndex((start) => start !== window.startMs);
   const hasEnd = window !== lifetime && daysOfWindow !== -1;

@@ -5,7 +5,7 @@ import { limitKinds, limitUnits } from '../../../kernel/limits.ts';
 import type { ScopeKind } from '../../../kernel/scope-kinds.ts';
 import { type Period, periods } from '../../../kernel/windows.ts';
 import { listParameters } from '../../../platform/http/routes/list.ts';
-import { choice, closed, id, nullable, timestamp } from '../../../platform/http/routes/schemas.ts';
+import { choice, closed, id, nullable, timestamp, usd } from '../../../platform/http/routes/schemas.ts';
 import { amount } from './schema.ts';
 
 /** From this used share on, a limit is nearly exhausted. */
@@ -57,6 +57,12 @@ const currentUsage = closed({
   settled: amount,
   held: amount,
   remaining: amount,
+  raised_usd: nullable(
+    Type.String({ ...usd, description: 'What active raises add to the limit. Null: it is not raised.' }),
+  ),
+  raised_until: nullable(
+    Type.String({ format: 'date-time', description: 'When the first of the active raises ends.' }),
+  ),
   window_start: nullable(Type.String({ format: 'date-time' })),
   window_end: nullable(Type.String({ format: 'date-time' })),
 });
@@ -71,7 +77,10 @@ export const LimitUsageView = closed({
     description: 'Fields that a run must match. `*`: each value separately.',
   }),
   enforcement: choice(['block', 'alert']),
-  limit: amount,
+  limit: Type.Unsafe<Static<typeof amount>>({
+    ...amount,
+    description: 'With active raises, which `standing` has apart.',
+  }),
   standing: Type.Union([currentUsage, Type.Null()]),
   state: Type.Unsafe<LimitState | null>({
     type: ['string', 'null'],

@@ -1,6 +1,7 @@
 /** Lists every limit of an org with its settled and held amounts. */
 import { inUnit } from '../../../kernel/denial.ts';
 import { limitKinds } from '../../../kernel/limits.ts';
+import { formatUsd } from '../../../kernel/money.ts';
 import { matchFieldOf } from '../../../kernel/scope-kinds.ts';
 import type { LedgerReads } from '../../../ledger/ledger.ts';
 import type { LimitUsage } from '../../../ledger/limits/limit-usage.ts';
@@ -113,9 +114,9 @@ export function viewLimitUsage(row: LimitRow, usage: LimitUsage | undefined): Li
     unit: isConcurrency(row) ? 'concurrent' : row.unit,
     match: { ...row.match } as Record<string, string>,
     enforcement: row.enforcement,
-    limit: inUnit(row, row.capacity),
+    limit: inUnit(row, usage?.limit.capacity ?? row.capacity),
     standing: usage === undefined ? null : viewUsage(row, usage),
-    state: usage === undefined ? null : stateOf(row, usage),
+    state: usage === undefined ? null : stateOf(usage),
     period: row.period,
     window_seconds: row.window_seconds,
     timezone: row.timezone,
@@ -126,7 +127,7 @@ export function viewLimitUsage(row: LimitRow, usage: LimitUsage | undefined): Li
   };
 }
 
-export function stateOf({ capacity }: LimitRow, { settled, held }: LimitUsage): LimitState {
+export function stateOf({ limit: { capacity }, settled, held }: LimitUsage): LimitState {
   const used = settled + held;
   if (used >= capacity) {
     return 'exhausted';
@@ -134,13 +135,19 @@ export function stateOf({ capacity }: LimitRow, { settled, held }: LimitUsage): 
   return used * 100n >= capacity * BigInt(nearPercent) ? 'near' : 'ok';
 }
 
-export function viewUsage(row: LimitRow, { settled, held, window }: LimitUsage): CurrentUsage {
-  const left = row.capacity - settled - held;
+/** The capacity includes active raises. */
+export function viewUsage(
+  row: LimitRow,
+  { limit: { capacity, raised }, settled, held, window }: LimitUsage,
+): CurrentUsage {
+  const left = capacity - settled - held;
   const instant = (atMs: number) => (hasWindow(row) ? new Date(atMs).toISOString() : null);
   return {
     settled: inUnit(row, settled),
     held: inUnit(row, held),
     remaining: inUnit(row, left > 0n ? left : 0n),
+    raised_usd: raised === undefined ? null : formatUsd(raised.amount),
+    raised_until: raised === undefined ? null : new Date(raised.untilMs).toISOString(),
     window_start: instant(window.startMs),
     window_end: instant(window.endMs),
   };

@@ -55,7 +55,7 @@ export async function listLimitValues(
     data: usages.map((usage, index) => ({
       values: valuesUsed[index] ?? {},
       standing: viewUsage(row, usage),
-      state: stateOf(row, usage),
+      state: stateOf(usage),
     })),
     next_cursor: used.next_cursor,
   };

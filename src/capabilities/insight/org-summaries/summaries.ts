@@ -45,7 +45,7 @@ export async function computeFigures(
     runs: usage.runs,
     lastActiveAt: usage.last_active_at,
     balanceNanos: prepaid === undefined ? null : prepaid.capacity - (used.get(prepaid.id) ?? 0n),
-    nearest: nearestOf(limits, used),
+    nearest: nearestOf(limits, usages),
   };
 }
 
@@ -53,13 +53,14 @@ function usedOf({ settled, held }: LimitUsage): bigint {
   return settled + held;
 }
 
+/** Capacities include active raises. */
 function nearestOf(
   limits: readonly OrgWideLimit[],
-  used: ReadonlyMap<string, bigint>,
+  usages: readonly LimitUsage[],
 ): SummaryFigures['nearest'] {
-  const shares = limits.flatMap(({ id, kind, capacity }) => {
-    const amount = used.get(id);
-    return amount === undefined ? [] : [{ kind, percent: percentOf(amount, capacity) }];
+  const shares = limits.flatMap(({ id, kind }) => {
+    const usage = usages.find(({ limit }) => limit.id === id);
+    return usage === undefined ? [] : [{ kind, percent: percentOf(usedOf(usage), usage.limit.capacity) }];
   });
   return shares.reduce<SummaryFigures['nearest']>(
     (nearest, one) => (nearest === null || one.percent > nearest.percent ? one : nearest),

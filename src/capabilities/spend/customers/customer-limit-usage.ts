@@ -33,6 +33,8 @@ export async function customerLimitUsage(
     own.map(({ id }) => id),
   );
   const used = new Map(usages.map(({ limit, settled, held }) => [limit.id, settled + held]));
+  // With active raises.
+  const capacities = new Map(usages.map(({ limit }) => [limit.id, limit.capacity]));
   const usedOf = ({ id }: OwnLimit) => used.get(id) ?? 0n;
   return new Map(
     [...new Set(own.map(({ customer_id }) => customer_id))].map((customerId) => {
@@ -48,7 +50,7 @@ export async function customerLimitUsage(
           : {
               id: limit.id,
               period: limit.period,
-              limit_usd: formatUsd(BigInt(limit.capacity)),
+              limit_usd: formatUsd(capacities.get(limit.id) ?? BigInt(limit.capacity)),
               spent_usd: formatUsd(usedOf(limit)),
             },
       );

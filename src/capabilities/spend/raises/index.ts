@@ -1,0 +1,2 @@
+export { recordEndedRaises } from './ended-raises.ts';
+export { raiseRoutes } from './routes.ts';
