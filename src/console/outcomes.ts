@@ -5,6 +5,8 @@
 const outcomes = {
   budget_created: 'Budget created.',
   limit_created: 'Limit created.',
+  limit_raised: 'Limit raised.',
+  raise_ended: 'Raise ended.',
   pack_created: 'Credit pack created.',
   key_revoked: 'API key revoked.',
   connection_created: 'Connection created.',

@@ -40,6 +40,7 @@ import { creditScreens } from './pages/spend/credits.ts';
 import { customerScreens } from './pages/spend/customers.ts';
 import { limitFormScreens } from './pages/spend/limit-forms.ts';
 import { limitPageScreens } from './pages/spend/limit-page.ts';
+import { limitRaiseScreens } from './pages/spend/limit-raises.ts';
 import { limitScreens } from './pages/spend/limits.ts';
 import { operatorPlanScreens } from './pages/spend/operator-plans.ts';
 import { operatorPriceChangeScreens } from './pages/spend/operator-price-changes.ts';
@@ -70,6 +71,7 @@ export const screens: readonly Screen[] = [
   ...limitScreens,
   ...limitPageScreens,
   ...limitFormScreens,
+  ...limitRaiseScreens,
   ...creditScreens,
   ...reconciliationScreens,
   ...customerScreens,

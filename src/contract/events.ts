@@ -381,6 +381,7 @@ const Raise = open({
   reason: text,
   state: text,
   created_by: text,
+  request_id: nullable(text),
   ended_at: nullable(timestamp),
   ended_by: nullable(
     Type.String({ description: 'Null: it has not ended, or it ended by itself or with its limit.' }),
@@ -400,6 +401,46 @@ const raise = {
   created_at: '2026-11-15T12:00:00.000Z',
   ended_at: null,
   ended_by: null,
+  request_id: null,
+};
+
+const RaiseRequest = open({
+  id: text,
+  state: text,
+  limit_id: text,
+  limit_kind: text,
+  limit_name: nullable(text),
+  scope_id: nullable(text),
+  amount_usd: usd,
+  until: timestamp,
+  reason: text,
+  requested_by: text,
+  requested_at: timestamp,
+  decided_by: nullable(text),
+  decision_reason: nullable(text),
+  raise_id: nullable(text),
+});
+const raiseRequest = {
+  id: 'rrq_01hzy4t0000000000000000000',
+  state: 'pending',
+  limit_id: budget.id,
+  limit_kind: 'budget',
+  limit_name: budget.name,
+  scope_id: null,
+  amount_usd: '50',
+  until: '2026-11-16T09:00:00.000Z',
+  reason: 'The migration is half done.',
+  requested_by: 'mem_01hzy4t0000000000000000001',
+  requested_at: '2026-11-15T12:00:00.000Z',
+  decided_by: null,
+  decided_at: null,
+  decision_reason: null,
+  raise_id: null,
+};
+const decidedRequest = {
+  ...raiseRequest,
+  decided_by: 'mem_01hzy4t0000000000000000000',
+  decided_at: '2026-11-15T12:05:00.000Z',
 };
 
 const CreditPack = open({
@@ -616,6 +657,17 @@ export const eventCatalog = {
     ...raise,
     state: 'ended',
     ended_at: raise.until,
+  }),
+  'limit.raise_requested': kind('A raise of a limit was requested.', RaiseRequest, raiseRequest),
+  'limit.raise_approved': kind('A request for a raise of a limit was approved.', RaiseRequest, {
+    ...decidedRequest,
+    state: 'approved',
+    raise_id: raise.id,
+  }),
+  'limit.raise_denied': kind('A request for a raise of a limit was denied.', RaiseRequest, {
+    ...decidedRequest,
+    state: 'denied',
+    decision_reason: 'Use the smaller model.',
   }),
   'run.finished': kind('A run finished and was posted. Not sent for backfilled runs.', Run, {
     id: 'run_01hzy4t0000000000000000000',

@@ -18,6 +18,7 @@ export const idPrefixes = {
   cap: 'spend cap',
   clm: 'customer limit',
   rse: 'temporary raise of a limit',
+  rrq: 'request for a temporary raise',
   crp: 'credit pack',
   ppd: 'prepaid account',
   top: 'top-up',

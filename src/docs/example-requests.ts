@@ -87,6 +87,16 @@ export const exampleRequests: Readonly<Record<string, ExampleRequest>> = {
   'budgets.raises.create': {
     body: { amount_usd: '50', until: '$EXPIRES_AT', reason: 'The launch needs more.' },
   },
+  'raise_requests.create': {
+    body: {
+      limit_id: '$BUDGET_ID',
+      amount_usd: '20',
+      until: '$EXPIRES_AT',
+      reason: 'The migration is half done.',
+    },
+  },
+  'raise_requests.approve': { body: { amount_usd: '10', reason: 'Half of it for now.' } },
+  'raise_requests.deny': { body: { reason: 'Use the smaller model.' } },
   'spend_cap.put': { body: { cap_usd: '50' } },
   'spend_cap.raises.create': {
     body: { amount_usd: '20', until: '$EXPIRES_AT', reason: 'A backfill runs tonight.' },

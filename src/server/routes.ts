@@ -41,7 +41,7 @@ import { modelRoutes } from '../capabilities/spend/models/index.ts';
 import { planRoutes } from '../capabilities/spend/plans/index.ts';
 import { prepaidRoutes } from '../capabilities/spend/prepaid/index.ts';
 import { priceUpdateRoutes, supersedeForOperator } from '../capabilities/spend/price-updates/index.ts';
-import { raiseRoutes } from '../capabilities/spend/raises/index.ts';
+import { raiseRequestRoutes, raiseRoutes } from '../capabilities/spend/raises/index.ts';
 import { rateLimitRoutes } from '../capabilities/spend/rate-limits/index.ts';
 import { lastRuns, runRoutes } from '../capabilities/spend/runs/index.ts';
 import { spendCapRoutes } from '../capabilities/spend/spend-caps/index.ts';
@@ -113,6 +113,7 @@ export function createRoutes(
     ...budgetRoutes({ db, ids }),
     ...spendCapRoutes({ db, ids }),
     ...raiseRoutes({ db, ids }),
+    ...raiseRequestRoutes({ db, ids }),
     ...chainRoutes({ db, ids }),
     ...customerRoutes({ db, ids, ledger: reads }),
     ...erasureRoutes({ ...erasureDependencies, log, recordChange: recordCallersChange }),

@@ -77,6 +77,7 @@ async function resourcesOf(org: TestOrg): Promise<Record<string, string>> {
     decision_id: run.json.decision_id,
     model: 'gpt-4o',
     budget_id,
+    request_id: await raiseRequestOf(org, budget_id),
     raise_id: await made(`budgets/${budget_id}/raises`, raiseBody()),
     cap_raise_id: await made('spend-cap/raises', raiseBody()),
     limit_id,
@@ -113,6 +114,13 @@ async function supportGrantOf({ id }: TestOrg, scope: readonly KeyScope[] = ['ru
     body: { org_id: id, scope, reason: 'a', expires_at },
   });
   return json.id;
+}
+
+/** Requests a raise with another key than the one that decides. */
+async function raiseRequestOf(org: TestOrg, limit_id: string): Promise<string> {
+  const { secret } = await world.mintKey(org, 'member', ['budgets:read']);
+  const body = { ...raiseBody(), limit_id };
+  return (await world.request('POST', `/v1/orgs/${org.id}/raise-requests`, { key: secret, body })).json.id;
 }
 
 function raiseBody() {
@@ -459,6 +467,9 @@ function validBody(route: Route): object {
     'spend_cap.put': { cap_usd: '1' },
     'budgets.raises.create': raiseBody(),
     'spend_cap.raises.create': raiseBody(),
+    'raise_requests.create': { ...raiseBody(), limit_id: 'bud_none' },
+    'raise_requests.approve': {},
+    'raise_requests.deny': {},
     'customer_limits.raises.create': raiseBody(),
     'chain_budget.put': {},
     'unpriced_policy.put': { on_unpriced: 'record' },

@@ -79,6 +79,12 @@ const makers: Record<string, () => Promise<string> | string> = {
   session_id: async () => (await signIn(world, home.ownerKey, home.id)).id,
   tool_sign_in_id: () => storedToolSignIn(world, home),
   budget_id: () => made('/budgets', budget),
+  async request_id() {
+    const { secret } = await world.mintKey(home, 'member', ['budgets:read']);
+    const body = { ...raise(), limit_id: await made('/budgets', budget) };
+    return (await done(world.request('POST', `/v1/orgs/${home.id}/raise-requests`, { key: secret, body })))
+      .json.id;
+  },
   // The raise of this limit is made by `raised`.
   raise_id: () => 'rse_of_the_limit',
   cap_raise_id: () => 'rse_of_the_limit',
@@ -159,6 +165,12 @@ async function unpricedRun(): Promise<string> {
   const { json: run } = await asOwner('POST', '/v1/runs', { model, input_tokens: 1, decision_id });
   await asOperator('PUT', `/v1/admin/models/${model}`, { input_usd_per_million: '1' });
   return run.id;
+}
+
+let requestedId = '';
+async function makeRequested(): Promise<undefined> {
+  requestedId = await made('/budgets', budget);
+  return undefined;
 }
 
 const otherRaise = { amount_usd: '2', until: '2100-01-01T00:00:00Z', reason: 'b' };
@@ -316,6 +328,13 @@ const cases: Record<string, Case | readonly Case[]> = {
   'budgets.raises.create': { body: () => raise(), other: otherRaise },
   'spend_cap.raises.create': { body: () => raise(), other: otherRaise, prepare: makeCap },
   'customer_limits.raises.create': { body: () => raise(), other: otherRaise },
+  'raise_requests.create': {
+    body: () => ({ ...raise(), limit_id: requestedId }),
+    other: { ...otherRaise, limit_id: 'bud_other' },
+    prepare: makeRequested,
+  },
+  'raise_requests.approve': { body: {}, other: { reason: 'b' } },
+  'raise_requests.deny': { body: {}, other: { reason: 'b' } },
   'budgets.raises.end': { prepare: raised },
   'spend_cap.raises.end': { prepare: (path) => makeCap().then(() => raised(path)) },
   'customer_limits.raises.end': { prepare: raised },

@@ -272,6 +272,7 @@ export class LedgerWorld {
       created_at: this.clock.now(),
       ended_at: null,
       ended_by: null,
+      request_id: null,
     };
     await this.#db.transaction((tx) => insertRaise(tx, row));
     return () =>

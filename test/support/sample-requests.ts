@@ -155,6 +155,13 @@ const makers: Record<string, (sample: SampleWorld, org: TestOrg) => Promise<stri
     const { json } = await sample.world.request('POST', '/v1/runs', { key: secret, body });
     return json.error.details.approval_id;
   },
+  async REQUEST_ID(sample, org) {
+    const limit_id = idOf(await inOrg(sample, org, 'POST', '/budgets', budget));
+    // The raise is requested with another key than the one that decides.
+    const { secret } = await sample.world.mintKey(org, 'member', ['budgets:read']);
+    const path = `/v1/orgs/${org.id}/raise-requests`;
+    return idOf(await done(sample.world, 'POST', path, { ...raise(sample), limit_id }, secret));
+  },
   async REFUSAL_ID(sample, org) {
     await sample.world.runJob('record-refusals');
     return (await inOrg(sample, org, 'GET', '/refusals')).json.data[0].id;
@@ -196,6 +203,13 @@ function withState(name: keyof typeof states) {
 /** State that an operation needs beyond the resources in its path. */
 const preparations: Record<string, (sample: SampleWorld, org: TestOrg) => Promise<Variables>> = {
   'spend_cap.delete': withState('spendCap'),
+  'budgets.raises.list': raisedBudget,
+  'budgets.raises.end': raisedBudget,
+  'spend_cap.raises.create': withState('spendCap'),
+  'spend_cap.raises.list': raisedCap,
+  'spend_cap.raises.end': raisedCap,
+  'customer_limits.raises.list': raisedCustomerLimit,
+  'customer_limits.raises.end': raisedCustomerLimit,
   'routing_policy.delete': withState('routingPolicy'),
   'sso.remove': withState('identityProvider'),
   'orgs.reinstate': suspended,
@@ -261,6 +275,30 @@ const preparations: Record<string, (sample: SampleWorld, org: TestOrg) => Promis
 };
 
 const cohortSize = 6;
+
+const raise = ({ world }: SampleWorld) => ({
+  amount_usd: '50',
+  until: inOneHour(world),
+  reason: 'The launch needs more.',
+});
+
+async function raisedBudget(sample: SampleWorld, org: TestOrg): Promise<Variables> {
+  const id = idOf(await inOrg(sample, org, 'POST', '/budgets', budget));
+  const raised = await inOrg(sample, org, 'POST', `/budgets/${id}/raises`, raise(sample));
+  return { BUDGET_ID: id, RAISE_ID: idOf(raised) };
+}
+
+async function raisedCap(sample: SampleWorld, org: TestOrg): Promise<Variables> {
+  await withState('spendCap')(sample, org);
+  return { CAP_RAISE_ID: idOf(await inOrg(sample, org, 'POST', '/spend-cap/raises', raise(sample))) };
+}
+
+async function raisedCustomerLimit(sample: SampleWorld, org: TestOrg): Promise<Variables> {
+  const limit = { customer_id: fresh('customer'), period: 'month', limit_usd: '20' };
+  const id = idOf(await inOrg(sample, org, 'POST', '/customer-limits', limit));
+  const raised = await inOrg(sample, org, 'POST', `/customer-limits/${id}/raises`, raise(sample));
+  return { LIMIT_ID: id, LIMIT_RAISE_ID: idOf(raised) };
+}
 
 function made(path: string, body: () => object) {
   return async (sample: SampleWorld, org: TestOrg) => idOf(await inOrg(sample, org, 'POST', path, body()));

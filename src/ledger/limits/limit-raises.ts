@@ -21,10 +21,12 @@ export interface RaiseRow {
   readonly ended_at: Date | null;
   /** Null: it has not ended, or by itself, or with its limit. */
   readonly ended_by: string | null;
+  /** The request that was approved; null: an administrator raised the limit directly. */
+  readonly request_id: string | null;
 }
 
 const columns =
-  'org_id, id, limit_id, value, amount, until, reason, created_by, created_at, ended_at, ended_by';
+  'org_id, id, limit_id, value, amount, until, reason, created_by, created_at, ended_at, ended_by, request_id';
 const raises = tableOf<RaiseRow>()('limit_raises', { columns, key: ['org_id', 'id'] });
 
 /** Requires a lock on the row of the limit, so that the raises of a limit can be bounded. */

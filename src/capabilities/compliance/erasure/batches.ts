@@ -52,17 +52,19 @@ const holdsCustomers = `(key = 'customer_id' OR key LIKE 'tag:%') AND value <> '
 export async function eraseLimits(tx: Transaction, { orgId, from, to, now }: ErasureBatch): Promise<number> {
   const isOfCustomer = `EXISTS (SELECT 1 FROM jsonb_each_text(match) WHERE value = $2 AND ${holdsCustomers})`;
   // Raises are found by the match of their limit, so they are renamed before it.
-  await tx.query(
-    `UPDATE limit_raises AS raise
-        SET value = CASE WHEN raise.value = $2 THEN $3 ELSE raise.value END,
-            reason = regexp_replace(raise.reason, $4, $3::text, 'g')
-       FROM limits
-      WHERE raise.org_id = $1 AND limits.org_id = $1 AND limits.id = raise.limit_id
-        AND (${isOfCustomer} OR raise.value = $2 AND EXISTS (
-               SELECT 1 FROM jsonb_each_text(match)
-                WHERE value = '${WILDCARD}' AND (key = 'customer_id' OR key LIKE 'tag:%')))`,
-    [orgId, from, to, namePattern(from)],
-  );
+  for (const table of ['limit_raises', 'raise_requests']) {
+    await tx.query(
+      `UPDATE ${table} AS raise
+          SET value = CASE WHEN raise.value = $2 THEN $3 ELSE raise.value END,
+              reason = regexp_replace(raise.reason, $4, $3::text, 'g')
+         FROM limits
+        WHERE raise.org_id = $1 AND limits.org_id = $1 AND limits.id = raise.limit_id
+          AND (${isOfCustomer} OR raise.value = $2 AND EXISTS (
+                 SELECT 1 FROM jsonb_each_text(match)
+                  WHERE value = '${WILDCARD}' AND (key = 'customer_id' OR key LIKE 'tag:%')))`,
+      [orgId, from, to, namePattern(from)],
+    );
+  }
   const ended = await tx.query(
     `UPDATE limits SET name = NULL, ended_at = coalesce(ended_at, $4), match = (
               SELECT jsonb_object_agg(key, CASE WHEN value = $2 AND ${holdsCustomers} THEN $3 ELSE value END)

@@ -5,8 +5,7 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import type { Caller } from '../../../platform/http/routes/access.ts';
 import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import type { Change } from '../../../platform/http/routes/route.ts';
-import { findKeyOrigins } from '../../access/keys/index.ts';
-import { findMemberships } from '../../access/members/index.ts';
+import { isOwnRequest } from './own-request.ts';
 import { type ApprovalRow, lockApproval, updateDecision } from './queries.ts';
 import type { ApprovalView, Approve } from './schema.ts';
 
@@ -126,20 +125,4 @@ async function lockPending(tx: Transaction, { caller, now, approvalId }: Decisio
     throw apiError('conflict', 'The approval is not pending: it has expired.');
   }
   return row;
-}
-
-/**
- * Returns true if a key or member would decide on its own request: the requester has the same holder, is the member that created
- * the deciding key, or is a key of that member. A member may decide on requests of a service key that the member created.
- */
-async function isOwnRequest(
-  tx: Transaction,
-  orgId: string,
-  requesterId: string,
-  deciderId: string,
-): Promise<boolean> {
-  const { holders: requesters } = await findKeyOrigins(tx, orgId, requesterId);
-  const { holders, creators } = await findKeyOrigins(tx, orgId, deciderId);
-  const members = await findMemberships(tx, orgId, [...holders, ...creators]);
-  return requesters.some((id) => holders.includes(id) || members.includes(id));
 }

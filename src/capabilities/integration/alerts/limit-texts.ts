@@ -4,7 +4,7 @@ import type { LimitKind } from '../../../kernel/limits.ts';
 import type { LimitRow } from '../../../ledger/limits/limits.ts';
 import { shortened } from '../../../platform/shortened-text.ts';
 import type { AlertText, Fact } from './alert-text.ts';
-import { day, instant, inUnit, percentOf } from './format.ts';
+import { day, instant, inUnit, percentOf, usd } from './format.ts';
 
 export interface LimitData {
   readonly limit_id: string;
@@ -120,6 +120,32 @@ export function forecastText(
       ...commonFacts(data, context),
     ],
     page: { label: 'Open forecasts', path: '/console/forecasts' },
+  };
+}
+
+export function raiseRequestText(
+  data: {
+    readonly id: string;
+    readonly limit_kind: string;
+    readonly scope_id: string | null;
+    readonly amount_usd: string;
+    readonly until: string;
+    readonly reason: string;
+    readonly requested_by: string;
+  },
+  { row, timezone }: LimitContext,
+): AlertText {
+  const name = limitName({ kind: data.limit_kind, match: {} }, row?.name);
+  const value = data.scope_id === null ? '' : ` for ${shortened(data.scope_id, nameCharsMax)}`;
+  return {
+    title: `Raise of ${name} requested`,
+    text: `Someone asks to raise ${name}${value} by ${usd(data.amount_usd)} until ${instant(data.until, timezone)}: ${shortened(data.reason, 500)}`,
+    tone: 'warning',
+    facts: [
+      ['Requested by', data.requested_by],
+      ...(row?.owner == null ? [] : [['Owner', shortened(row.owner, nameCharsMax)] as const]),
+    ],
+    page: { label: 'Open requests', path: '/console/raise-requests' },
   };
 }
 

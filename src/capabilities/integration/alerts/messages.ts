@@ -21,7 +21,13 @@ import {
   unsettledText,
   webhookDisabledText,
 } from './event-texts.ts';
-import { exhaustedText, forecastText, type LimitData, thresholdText } from './limit-texts.ts';
+import {
+  exhaustedText,
+  forecastText,
+  type LimitData,
+  raiseRequestText,
+  thresholdText,
+} from './limit-texts.ts';
 
 export interface MessageDependencies {
   readonly db: Database;
@@ -60,6 +66,8 @@ export function createMessages({ db, baseUrl }: MessageDependencies): BuildMessa
         return exhaustedText(data as Parameters<typeof exhaustedText>[0], context);
       case 'limit.exhaustion_forecast':
         return forecastText(data as Parameters<typeof forecastText>[0], context);
+      case 'limit.raise_requested':
+        return raiseRequestText(data as Parameters<typeof raiseRequestText>[0], context);
       default:
         return otherText(type);
     }

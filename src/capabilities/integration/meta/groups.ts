@@ -16,6 +16,7 @@ export const operationGroups = {
   operator_sessions: 'Console sessions of operators.',
   budgets: 'Spending limits per calendar period, for the organization or a part of it.',
   spend_cap: 'Daily spending limits of an organization.',
+  raise_requests: 'Requests of people for temporary raises of limits.',
   chain_budget: 'Limits on the cost, depth and tokens of a chain of runs.',
   customer_limits: 'Spending limits per end customer and calendar period.',
   customers: 'End customers of an organization.',

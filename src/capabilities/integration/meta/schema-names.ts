@@ -14,6 +14,8 @@ export const schemaNames: SchemaNames = {
     'configuration.apply': { response: 'AppliedConfiguration', body: 'Configuration' },
     'configuration.plan': { response: 'ConfigurationPlan' },
     'configuration.read': { response: 'ExportedConfiguration' },
+    'budgets.raises.create': { response: 'Raise', body: 'CreateRaise' },
+    'budgets.raises.list': { item: 'Raise' },
     'console_links.make': { response: 'ConsoleLink' },
     'decisions.extend': { body: 'ExtendHold' },
     'decisions.increase': { body: 'IncreaseHold' },

@@ -39,6 +39,7 @@ export function viewRaise(limit: RaisedLimit, row: RaiseRow, now: Date): RaiseVi
     created_at: row.created_at.toISOString(),
     ended_at: endedAt?.toISOString() ?? null,
     ended_by: row.ended_by,
+    request_id: row.request_id,
   };
 }
 
@@ -48,13 +49,15 @@ export interface RaiseRequest {
   readonly body: CreateRaise;
   readonly callerId: string;
   readonly now: Date;
+  /** The request that is approved. */
+  readonly requestId?: string | null;
 }
 
 /** Raises a limit. Its row must be locked, so that concurrent raises cannot exceed what is allowed together. */
 export async function createRaise(
   tx: Transaction,
   ids: Ids,
-  { limit, body, callerId, now }: RaiseRequest,
+  { limit, body, callerId, now, requestId = null }: RaiseRequest,
 ): Promise<RaiseRow> {
   const row: RaiseRow = {
     org_id: limit.org_id,
@@ -68,6 +71,7 @@ export async function createRaise(
     created_at: now,
     ended_at: null,
     ended_by: null,
+    request_id: requestId,
   };
   const active = await selectActiveRaises(tx, limit.org_id, limit.id, now);
   if (active.length >= activeMax) {
@@ -83,8 +87,12 @@ export async function createRaise(
   return row;
 }
 
-function raisedValue({ match }: LimitRow, scopeId: string | undefined): string | null {
-  if (scopeId !== undefined && !fieldsOf(match).some((field) => match[field] === WILDCARD)) {
+export function countsEachValue({ match }: LimitRow): boolean {
+  return fieldsOf(match).some((field) => match[field] === WILDCARD);
+}
+
+export function raisedValue(limit: LimitRow, scopeId: string | undefined): string | null {
+  if (scopeId !== undefined && !countsEachValue(limit)) {
     throw invalidField('scope_id', 'invalid_value', 'Must be left out: the limit does not count each value.');
   }
   return scopeId ?? null;

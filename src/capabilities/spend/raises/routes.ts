@@ -1,5 +1,4 @@
 import { found } from '../../../contract/api-error.ts';
-import type { LimitKind } from '../../../kernel/limits.ts';
 import { findOnlyLimit } from '../../../ledger/limits/limit-changes.ts';
 import { listRaises, type RaiseRow } from '../../../ledger/limits/limit-raises.ts';
 import { findLimit, type LimitRow, lockLimit } from '../../../ledger/limits/limits.ts';
@@ -9,6 +8,7 @@ import { changeOf } from '../../../platform/http/routes/outcomes.ts';
 import { type Route, read, write } from '../../../platform/http/routes/route.ts';
 import { page } from '../../../platform/http/routes/schemas.ts';
 import type { Ids } from '../../../platform/ids.ts';
+import { type RaisableKind, raisableKinds } from './raisable-kinds.ts';
 import { createRaise, endRaise, viewRaise } from './raises.ts';
 import { CreateRaise, RaiseFilters, RaiseView } from './schema.ts';
 
@@ -16,50 +16,6 @@ export interface RaiseDependencies {
   readonly db: Database;
   readonly ids: Ids;
 }
-
-/** A kind of limits that can be raised, and where its API is. */
-interface RaisableKind {
-  readonly kind: LimitKind;
-  /** The beginning of its operation ids. */
-  readonly operations: string;
-  readonly path: string;
-  /** The parameter of the path with the id of the limit; undefined if an org has at most one. */
-  readonly idParameter?: string;
-  /** The parameter of the path with the id of a raise. Each kind has its own, since a raise belongs to one limit. */
-  readonly raiseParameter: string;
-  /** As the summaries name it. */
-  readonly noun: string;
-  readonly area: 'budgets' | 'customers';
-}
-
-export const raisableKinds: readonly RaisableKind[] = [
-  {
-    kind: 'budget',
-    operations: 'budgets',
-    path: '/v1/orgs/{id}/budgets/{budget_id}',
-    idParameter: 'budget_id',
-    raiseParameter: 'raise_id',
-    noun: 'a budget',
-    area: 'budgets',
-  },
-  {
-    kind: 'spend_cap',
-    operations: 'spend_cap',
-    path: '/v1/orgs/{id}/spend-cap',
-    raiseParameter: 'cap_raise_id',
-    noun: 'the daily spend cap',
-    area: 'budgets',
-  },
-  {
-    kind: 'customer',
-    operations: 'customer_limits',
-    path: '/v1/orgs/{id}/customer-limits/{limit_id}',
-    idParameter: 'limit_id',
-    raiseParameter: 'limit_raise_id',
-    noun: 'a customer limit',
-    area: 'customers',
-  },
-];
 
 export function raiseRoutes(deps: RaiseDependencies): Route[] {
   return raisableKinds.flatMap((raisable) => routesOf(deps, raisable));

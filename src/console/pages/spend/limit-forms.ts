@@ -1,6 +1,6 @@
 /** Forms for limits that the organization sets: budgets, spend cap, customer limits and chain limit. */
 import { ApiFailure } from '../../api.ts';
-import { actionCard, confirmButton } from '../../buttons.ts';
+import { actionCard, confirmButton, linkButton } from '../../buttons.ts';
 import { actionScreen, formScreens } from '../../form-screens.ts';
 import type { Field, Values } from '../../forms.ts';
 import { html, link, type Markup } from '../../html.ts';
@@ -108,10 +108,19 @@ function loader(path: string) {
     valuesFrom(await api.get<LimitSettings>(org.path + pathOf(path, params)));
 }
 
+/** A link to the form that raises the limit for a while, which is often meant where people change a limit. */
+function raiseCard(visit: ScreenVisit, path: string): Markup | false {
+  return actionCard(
+    'Raise for a while',
+    linkButton(visit, { path: `${pathOf(path, visit.params)}/raises/new`, label: 'Raise until …' }),
+    html`<p>More until a time. The raise ends by itself, and the limit stays as it is.</p>`,
+  );
+}
+
 /** `nameField`: the field that names the limit. */
 function deletion(path: string, label: string, nameField: string, question: string) {
-  return (visit: ScreenVisit, stored: Values): Markup | false =>
-    actionCard(
+  return (visit: ScreenVisit, stored: Values): Markup =>
+    html`${raiseCard(visit, path)}${actionCard(
       'Delete',
       confirmButton(
         visit,
@@ -123,7 +132,7 @@ function deletion(path: string, label: string, nameField: string, question: stri
         },
         question,
       ),
-    );
+    )}`;
 }
 
 /** Opens the page of the limit that a form created. */
@@ -253,14 +262,14 @@ const spendCap: readonly Screen[] = [
     body: ({ id, ...cap }) => (id === undefined ? withDefaults(cap) : cap),
     done: 'saved',
     below: (visit) =>
-      actionCard(
+      html`${raiseCard(visit, '/console/limits/spend-cap')}${actionCard(
         'Remove',
         confirmButton(
           visit,
           { path: '/console/limits/spend-cap/delete', label: 'Remove spend cap', tone: 'danger' },
           'Daily spend will no longer be capped. Budgets still apply.',
         ),
-      ),
+      )}`,
   }),
   actionScreen({
     path: '/console/limits/spend-cap/delete',

@@ -4,7 +4,7 @@ import { meter } from '../../charts/meter.ts';
 import { card, definitionList, empty, stat } from '../../components.ts';
 import { daysOf } from '../../day-range.ts';
 import { matchFilters, runsLink, spendPerValueLink } from '../../drill-down.ts';
-import { ago, capitalized, count, day, inUnit, percent, time } from '../../format.ts';
+import { ago, capitalized, count, day, inUnit, percent, time, usd } from '../../format.ts';
 import { html, link, type Markup, type Part } from '../../html.ts';
 import { badge, nowrap, subline } from '../../inline.ts';
 import {
@@ -26,6 +26,7 @@ import { contactLink } from '../../owner.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import { table } from '../../table.ts';
 import type { LimitResponse } from '../../views.ts';
+import { raisesOf } from './limit-raises.ts';
 import { limitValues } from './limit-values.ts';
 
 export const limitPageScreens: readonly Screen[] = [
@@ -44,6 +45,7 @@ ${await usageNow(limit, visit)}
 ${card('Details', details(limit, visit))}
 ${card('Alerts', alerts(limit, visit))}
 </div>
+${await raisesOf(limit, visit)}
 ${shownPeriods(limit).length > 0 && card('Past periods', pastPeriods(limit, visit))}
 <p class="form-end">${buttonTo('/console/limits', 'All limits')}
 ${buttonTo(link('/console/refusals', { limit_id: limit.id }), 'Blocked requests')}
@@ -66,10 +68,22 @@ async function usageNow(limit: LimitResponse, visit: ScreenVisit): Promise<Marku
   return html`<div class="stats">
 ${stat('Spent', inUnit(unit, standing.settled), runs)}
 ${stat('Reserved', inUnit(unit, standing.held), html`<a href="/console/limits/holds">Open reservations</a>`)}
-${stat('Remaining', remaining(limit, standing), `of ${inUnit(unit, limit.limit)}`)}
+${stat('Remaining', remaining(limit, standing), ofLimit(limit, standing, org.timezone))}
 ${stat('Used', usedPercent(used), resets(limit, org.timezone))}
 </div>
 ${card('Usage', html`${usageMeter(limit, standing)}<p class="legend-line quiet">${remainingText(limit, standing)}</p>`)}`;
+}
+
+/** The whole limit, and which part of it ends when. */
+function ofLimit(
+  { unit, limit }: LimitResponse,
+  { raised_usd, raised_until }: NonNullable<LimitResponse['standing']>,
+  timezone: string,
+): Part {
+  const whole = `of ${inUnit(unit, limit)}`;
+  return raised_usd === null
+    ? whole
+    : html`${whole}, raised by ${usd(raised_usd)} until ${time(raised_until, timezone)}`;
 }
 
 /** Rounded, but not to 100% while something remains. */

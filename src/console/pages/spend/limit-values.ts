@@ -39,16 +39,27 @@ export async function limitValues(limit: LimitResponse, field: string, visit: Sc
           rows: listed.data,
           columns: [
             { title: capitalized(fieldName(field)), cell: (row) => runsOf(limit, row, rowName(row), visit) },
-            { title: 'Used', cell: (row) => usageMeter({ ...limit, name: rowName(row) }, row.standing) },
+            {
+              title: 'Used',
+              cell: (row) => usageMeter({ ...limitOfValue(limit, row), name: rowName(row) }, row.standing),
+            },
             {
               title: 'Remaining',
               isNumber: true,
-              cell: (row) =>
-                html`${remaining(limit, row.standing)} ${stateBadge({ ...limit, ...row })}<span class="sub">of ${inUnit(limit.unit, limit.limit)}</span>`,
+              cell(row) {
+                const own = limitOfValue(limit, row);
+                return html`${remaining(own, row.standing)} ${stateBadge(own)}<span class="sub">of ${inUnit(limit.unit, own.limit)}</span>`;
+              },
             },
           ],
         });
   return html`${rows}${nextPage(limitPath(limit), query, listed.next_cursor)}`;
+}
+
+/** The limit with the usage of one value, and the raises of this value. */
+function limitOfValue(limit: LimitResponse, { standing, state }: LimitValueItem): LimitResponse {
+  const raised = Number(standing.raised_usd ?? 0);
+  return { ...limit, standing, state, ...(raised > 0 && { limit: String(Number(limit.limit) + raised) }) };
 }
 
 /** Keys and members have names; any other value is its own. */
