@@ -18,6 +18,8 @@ const commands: Record<string, () => Promise<Command>> = {
   logout: async () => (await import('./cli/sign-in/sign-in-commands.ts')).logoutCommand(),
   apply: async () => (await import('./cli/configuration/apply.ts')).applyCommand(),
   export: async () => (await import('./cli/configuration/export.ts')).exportCommand(),
+  raise: async () => (await import('./cli/raises.ts')).raiseCommand(),
+  request: async () => (await import('./cli/raises.ts')).requestCommand(),
   migrate: async () => (await import('./cli/migrate.ts')).migrateCommand(),
   database: async () => (await import('./cli/database.ts')).databaseCommand(),
   backup: async () => (await import('./cli/backup.ts')).backupCommand(),

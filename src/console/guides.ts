@@ -13,6 +13,7 @@ const guides: Readonly<Record<string, string>> = {
   '/console/refusals': '/docs/guides/why-blocked',
   '/console/policies': '/docs/guides/policies',
   '/console/approvals': '/docs/guides/policies',
+  '/console/raise-requests': '/docs/guides/limits',
   '/console/safety': '/docs/guides/safety',
   '/console/routing': '/docs/guides/routing',
   '/console/keys': '/docs/guides/keys',

@@ -35,6 +35,7 @@ export const orgMenu: readonly MenuGroup[] = [
     entries: [
       { title: 'Policies', path: '/console/policies', call: 'GET {org}/policies' },
       { title: 'Approvals', path: '/console/approvals', call: 'GET {org}/approvals' },
+      { title: 'Raise requests', path: '/console/raise-requests', call: 'GET {org}/raise-requests' },
       { title: 'Safety', path: '/console/safety', call: 'GET {org}/safety-detectors' },
       { title: 'Routing', path: '/console/routing', call: 'GET {org}/routing-policy' },
     ],

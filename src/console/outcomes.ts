@@ -5,6 +5,7 @@
 const outcomes = {
   budget_created: 'Budget created.',
   limit_created: 'Limit created.',
+  requested: 'Sent to the administrators.',
   limit_raised: 'Limit raised.',
   raise_ended: 'Raise ended.',
   pack_created: 'Credit pack created.',

@@ -46,6 +46,7 @@ import { operatorPlanScreens } from './pages/spend/operator-plans.ts';
 import { operatorPriceChangeScreens } from './pages/spend/operator-price-changes.ts';
 import { operatorPriceScreens } from './pages/spend/operator-prices.ts';
 import { operatorRateScreens } from './pages/spend/operator-rates.ts';
+import { raiseRequestScreens } from './pages/spend/raise-requests.ts';
 import { runScreens } from './pages/spend/runs.ts';
 import { unpricedModelScreens } from './pages/spend/unpriced-models.ts';
 import type { Screen } from './screen.ts';
@@ -72,6 +73,7 @@ export const screens: readonly Screen[] = [
   ...limitPageScreens,
   ...limitFormScreens,
   ...limitRaiseScreens,
+  ...raiseRequestScreens,
   ...creditScreens,
   ...reconciliationScreens,
   ...customerScreens,

@@ -104,9 +104,12 @@ describe('an action', () => {
       .filter(({ method, audience }) => method === 'POST' && audience !== 'operator')
       .map(({ path }) => path)
       .filter((path) => !offered.some((action) => patternOf(path).test(action)));
-    // The crawl opens one page of each kind: its webhook is not paused and its delivery waits, its detector is built-in,
+    // The crawl opens one page of each kind: no limit is raised, its webhook is not paused and its delivery waits, its detector is built-in,
     // and single sign-on is not set up.
     expect(missing).toEqual([
+      '/console/limits/budgets/{budget_id}/raises/{raise_id}/end',
+      '/console/limits/customers/{limit_id}/raises/{limit_raise_id}/end',
+      '/console/limits/spend-cap/raises/{cap_raise_id}/end',
       '/console/webhooks/{sub_id}/resume',
       '/console/webhooks/{sub_id}/deliveries/{delivery_id}/redeliver',
       '/console/email-alerts/{email_subscription_id}/deliveries/{email_delivery_id}/redeliver',

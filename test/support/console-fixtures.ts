@@ -67,8 +67,8 @@ export async function createFixtures(world: World, org: TestOrg): Promise<void> 
 /** Creates pending requests, holds and grants, so that every button is shown. */
 export async function createPendingWork(world: World, org: TestOrg): Promise<void> {
   const asOwner = { key: org.ownerKey };
-  const api = (method: string, path: string, body: object) =>
-    world.request(method, `/v1/orgs/${org.id}${path}`, { ...asOwner, body });
+  const api = (method: string, path: string, body?: object) =>
+    world.request(method, `/v1/orgs/${org.id}${path}`, { ...asOwner, ...(body && { body }) });
   await api('POST', '/policies', {
     effect: 'require_approval',
     actions: ['drop'],
@@ -81,6 +81,13 @@ export async function createPendingWork(world: World, org: TestOrg): Promise<voi
   await world.request('POST', '/v1/edge/decision', {
     ...asOwner,
     body: { model: 'm', estimated_cost_usd: '0.5' },
+  });
+  const [{ id: limit_id }] = (await api('GET', '/budgets')).json.data;
+  const asker = await world.mintKey(org, 'member', ['budgets:read']);
+  const until = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
+  await world.request('POST', `/v1/orgs/${org.id}/raise-requests`, {
+    key: asker.secret,
+    body: { limit_id, amount_usd: '5', until, reason: 'The migration is half done.' },
   });
   await api('POST', '/evals', { suite: 's', model: 'm', score: 0.9, samples: 3 });
   await api('PUT', '/spend-cap', { cap_usd: '100' });

@@ -61,6 +61,7 @@ export function applyCommand(): Command {
       `
 Each organization is changed in one transaction: all changes, or none. A file with an error changes nothing. Only the changes that
 were shown are applied: if an organization has changed in the meantime, the command fails.
+Temporary raises of limits are not configuration: they stay as they are, and end by themselves.
 A command that is killed before it has written its secrets is completed by the next one with the same --secrets-dir.
 
 Exit codes: 0 applied or no change, 1 failed, 2 changes to apply (--dry-run).`,

@@ -20,6 +20,7 @@ import { adminContacts, contactLink } from '../../owner.ts';
 import type { Responses } from '../../responses.ts';
 import { type Screen, type ScreenVisit, view } from '../../screen.ts';
 import type { LimitResponse } from '../../views.ts';
+import { raisePath } from '../spend/limit-raises.ts';
 
 type DenialResponse = Responses['refusals.read'];
 type DenialCause = NonNullable<DenialResponse['cause']>;
@@ -51,7 +52,7 @@ async function page(visit: ScreenVisit) {
   const title = blockedBy(denial);
   return view({
     title,
-    actions: actions(visit, denial, approval),
+    actions: actions(visit, denial, limit, approval),
     intro: html`${denialReason(denial, org.timezone)}`,
   })`
 <div class="grid">
@@ -95,6 +96,7 @@ function subjectOf({ cause, code }: DenialResponse): string {
 function actions(
   visit: ScreenVisit,
   denial: DenialResponse,
+  limit: LimitResponse | ApiFailure | undefined,
   approval: Approval | ApiFailure | undefined,
 ): Part {
   const { cause, code, customer_id } = denial;
@@ -118,7 +120,37 @@ function actions(
     return linkButton(visit, { path: path`/console/safety/${cause.id}`, label: 'Edit detector' });
   }
   const edit = limitEditPath({ kind: cause.kind, id: cause.id });
-  return edit !== undefined && linkButton(visit, { path: edit, label: 'Raise limit', tone: 'primary' });
+  const raise = raisePath(cause);
+  return [
+    raise !== undefined && linkButton(visit, { path: raise, label: 'Raise until …', tone: 'primary' }),
+    raise !== undefined &&
+      linkButton(visit, {
+        path: link('/console/raise-requests/new', {
+          limit_id: cause.id,
+          scope_id: deniedValue(denial, limit),
+        }),
+        label: 'Ask for more',
+      }),
+    edit !== undefined &&
+      linkButton(visit, {
+        path: edit,
+        label: raise === undefined ? 'Raise limit' : 'Change limit',
+        ...(raise === undefined && { tone: 'primary' }),
+      }),
+  ];
+}
+
+/** The value of the request that a limit of each value (`*`) has denied. */
+function deniedValue(
+  denial: DenialResponse,
+  limit: LimitResponse | ApiFailure | undefined,
+): string | undefined {
+  if (limit === undefined || limit instanceof ApiFailure) {
+    return undefined;
+  }
+  const field = Object.keys(limit.match).find((name) => limit.match[name] === '*');
+  const value = field === undefined ? undefined : new Map<string, unknown>(Object.entries(denial)).get(field);
+  return typeof value === 'string' ? value : undefined;
 }
 
 function approvalLink({ state, rule_id, key_id }: Approval): string {

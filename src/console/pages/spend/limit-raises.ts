@@ -95,8 +95,13 @@ export const limitRaiseScreens: readonly Screen[] = Object.values(raisableKinds)
   }),
 ]);
 
+/** Returns true for a limit of a kind that can be raised. */
+export function isRaisable({ kind }: { readonly kind: string }): boolean {
+  return Object.hasOwn(raisableKinds, kind);
+}
+
 /** The next day at nine o'clock, as the initial value of the form. */
-function tomorrowMorning(now: Date, timezone: string): string {
+export function tomorrowMorning(now: Date, timezone: string): string {
   return Temporal.Instant.fromEpochMilliseconds(now.getTime())
     .toZonedDateTimeISO(timezone)
     .toPlainDate()
@@ -106,7 +111,7 @@ function tomorrowMorning(now: Date, timezone: string): string {
 }
 
 /** The path of the form that raises a limit; undefined if its kind cannot be raised. */
-export function raisePath({ kind, id }: Pick<LimitResponse, 'kind' | 'id'>): string | undefined {
+export function raisePath({ kind, id }: { readonly kind: string; readonly id: string }): string | undefined {
   const raisable = raisableKinds[kind];
   return raisable && `${raisable.console.replace(/\{\w+\}/, encodeURIComponent(id))}/new`;
 }
