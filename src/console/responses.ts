@@ -20,6 +20,8 @@ export interface Responses {
   readonly 'budgets.change': types.Budget;
   readonly 'budgets.create': types.Budget;
   readonly 'budgets.list': types.BudgetList;
+  readonly 'budgets.raises.create': types.Raise;
+  readonly 'budgets.raises.list': types.RaiseList;
   readonly 'budgets.read': types.Budget;
   readonly 'capacity_scenarios.change': types.CapacityScenario;
   readonly 'capacity_scenarios.create': types.CapacityScenario;
@@ -43,6 +45,8 @@ export interface Responses {
   readonly 'customer_limits.change': types.CustomerLimit;
   readonly 'customer_limits.create': types.CustomerLimit;
   readonly 'customer_limits.list': types.CustomerLimitList;
+  readonly 'customer_limits.raises.create': types.Raise;
+  readonly 'customer_limits.raises.list': types.RaiseList;
   readonly 'customer_limits.read': types.CustomerLimit;
   readonly 'customers.erasures.list': types.CustomerErasureList;
   readonly 'customers.list': types.CustomerList;
@@ -159,6 +163,11 @@ export interface Responses {
   readonly 'price_changes.read': types.PriceChange;
   readonly 'price_changes.reject': types.PriceChange;
   readonly 'price_updates.create': types.PriceUpdate;
+  readonly 'raise_requests.approve': types.RaiseRequest;
+  readonly 'raise_requests.create': types.RaiseRequest;
+  readonly 'raise_requests.deny': types.RaiseRequest;
+  readonly 'raise_requests.list': types.RaiseRequestList;
+  readonly 'raise_requests.read': types.RaiseRequest;
   readonly 'rate_limit_policies.list': types.RateLimitPolicyList;
   readonly 'refusals.list': types.RefusalList;
   readonly 'refusals.read': types.RefusalWithTraceIds;
@@ -187,6 +196,8 @@ export interface Responses {
   readonly 'sessions.list': types.SessionList;
   readonly 'snapshots.create': types.Snapshot;
   readonly 'spend_cap.put': types.SpendCap;
+  readonly 'spend_cap.raises.create': types.Raise;
+  readonly 'spend_cap.raises.list': types.RaiseList;
   readonly 'spend_cap.read': types.SpendCap;
   readonly 'sso.endpoints': types.SsoEndpoints;
   readonly 'sso.put': types.Sso;

@@ -431,7 +431,7 @@ class Workload {
     );
     for (const [index, request] of requests.entries()) {
       const result = results[index];
-      const expected = this.model.decideIncrease(hold, request.by);
+      const expected = this.model.decideIncrease(hold, request.by, this.nowMs);
       if (result?.kind === 'denied') {
         this.#expectDenied(result.denial, expected);
       } else if (result?.kind === 'changed') {

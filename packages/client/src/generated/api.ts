@@ -9,6 +9,7 @@ import type {
   ApprovalSummary,
   ApprovalSummaryList,
   ApproveApproval,
+  ApproveRaiseRequest,
   AuditCheckpoint,
   AuditCheckpointList,
   AuditEntry,
@@ -57,6 +58,8 @@ import type {
   CreatePlan,
   CreatePolicy,
   CreatePriceUpdate,
+  CreateRaise,
+  CreateRaiseRequest,
   CreateRun,
   CreateRuns,
   CreateSafetyDetector,
@@ -99,6 +102,7 @@ import type {
   IpAllowList,
   Key,
   KeyList,
+  KeyRule,
   KeyWithSecret,
   LedgerReconciliation,
   Limit,
@@ -148,6 +152,7 @@ import type {
   PutBenchmarkParticipation,
   PutChainBudget,
   PutGateway,
+  PutKeyRule,
   PutModelPrice,
   PutOrgIpAllowList,
   PutOrgPlan,
@@ -162,6 +167,10 @@ import type {
   PutSso,
   PutSupportAccessSetting,
   PutUnpricedPolicy,
+  Raise,
+  RaiseList,
+  RaiseRequest,
+  RaiseRequestList,
   RateLimitPolicy,
   RateLimitPolicyList,
   RedeliverWebhook,
@@ -211,6 +220,8 @@ import type {
   SuspendOrg,
   TestEmails,
   TestSafetyDetector,
+  ToolSignIn,
+  ToolSignInList,
   TopUpOrgPrepaid,
   UnpricedModel,
   UnpricedModelList,
@@ -407,6 +418,7 @@ export interface Api {
       readonly name?: string;
       readonly role?: 'viewer' | 'member' | 'admin' | 'owner' | 'operator';
       readonly status?: 'active' | 'not_yet_valid' | 'expired' | 'revoked';
+      readonly unused_days?: number;
       readonly member_id?: string;
       readonly team?: string;
       readonly department?: string;
@@ -436,6 +448,7 @@ export interface Api {
       readonly name?: string;
       readonly role?: 'viewer' | 'member' | 'admin' | 'owner' | 'operator';
       readonly status?: 'active' | 'not_yet_valid' | 'expired' | 'revoked';
+      readonly unused_days?: number;
       readonly member_id?: string;
       readonly team?: string;
       readonly department?: string;
@@ -451,6 +464,12 @@ export interface Api {
     revoke(keyId: string, options?: RequestOptions): Promise<void>;
     /** Rotate an operator key. */
     rotate(keyId: string, body?: RotateKey, options?: RequestOptions): Promise<KeyWithSecret>;
+  };
+  readonly keyRules: {
+    /** Get the rules for keys. */
+    read(orgId: string, options?: RequestOptions): Promise<KeyRule>;
+    /** Set the rules for keys. */
+    put(orgId: string, body: PutKeyRule, options?: RequestOptions): Promise<KeyRule>;
   };
   readonly members: {
     /** Invite a member. */
@@ -518,6 +537,18 @@ export interface Api {
     /** End a console session of an operator. */
     revoke(sessionId: string, options?: RequestOptions): Promise<void>;
   };
+  readonly toolSignIns: {
+    /** List sign-ins of coding tools. */
+    list(orgId: string, query?: {
+      readonly limit?: number;
+      readonly cursor?: string;
+      readonly sort?: 'created_at' | '-created_at';
+      readonly status?: 'active' | 'expired' | 'ended';
+      readonly member_id?: string;
+    }, options?: RequestOptions): ListRequest<ToolSignIn, ToolSignInList>;
+    /** End a sign-in of a coding tool. */
+    revoke(orgId: string, toolSignInId: string, options?: RequestOptions): Promise<void>;
+  };
   readonly consoleLinks: {
     /** Create a one-time sign-in link for the console. */
     make(body?: MakeConsoleLink, options?: RequestOptions): Promise<ConsoleLink>;
@@ -541,6 +572,18 @@ export interface Api {
     change(orgId: string, budgetId: string, body: ChangeBudget, options?: RequestOptions): Promise<Budget>;
     /** Delete a budget. */
     delete(orgId: string, budgetId: string, options?: RequestOptions): Promise<void>;
+    readonly raises: {
+      /** Raise a budget for a while. */
+      create(orgId: string, budgetId: string, body: CreateRaise, options?: RequestOptions): Promise<Raise>;
+      /** List the raises of a budget. */
+      list(orgId: string, budgetId: string, query?: {
+        readonly limit?: number;
+        readonly cursor?: string;
+        readonly sort?: 'created_at' | '-created_at' | 'until' | '-until';
+      }, options?: RequestOptions): ListRequest<Raise, RaiseList>;
+      /** End a raise of a budget. */
+      end(orgId: string, budgetId: string, raiseId: string, options?: RequestOptions): Promise<void>;
+    };
   };
   readonly spendCap: {
     /** Set the daily spend cap. */
@@ -549,16 +592,32 @@ export interface Api {
     read(orgId: string, options?: RequestOptions): Promise<SpendCap>;
     /** Delete the daily spend cap. */
     delete(orgId: string, options?: RequestOptions): Promise<void>;
-  };
-  readonly chainBudget: {
-    /** Set the chain budget. */
-    put(orgId: string, body: PutChainBudget, options?: RequestOptions): Promise<ChainBudget>;
-    /** Read the chain budget. */
-    read(orgId: string, options?: RequestOptions): Promise<ChainBudget>;
-    /** Delete the chain budget. */
-    delete(orgId: string, options?: RequestOptions): Promise<void>;
+    readonly raises: {
+      /** Raise the daily spend cap for a while. */
+      create(orgId: string, body: CreateRaise, options?: RequestOptions): Promise<Raise>;
+      /** List the raises of the daily spend cap. */
+      list(orgId: string, query?: {
+        readonly limit?: number;
+        readonly cursor?: string;
+        readonly sort?: 'created_at' | '-created_at' | 'until' | '-until';
+      }, options?: RequestOptions): ListRequest<Raise, RaiseList>;
+      /** End a raise of the daily spend cap. */
+      end(orgId: string, capRaiseId: string, options?: RequestOptions): Promise<void>;
+    };
   };
   readonly customerLimits: {
+    readonly raises: {
+      /** Raise a customer limit for a while. */
+      create(orgId: string, limitId: string, body: CreateRaise, options?: RequestOptions): Promise<Raise>;
+      /** List the raises of a customer limit. */
+      list(orgId: string, limitId: string, query?: {
+        readonly limit?: number;
+        readonly cursor?: string;
+        readonly sort?: 'created_at' | '-created_at' | 'until' | '-until';
+      }, options?: RequestOptions): ListRequest<Raise, RaiseList>;
+      /** End a raise of a customer limit. */
+      end(orgId: string, limitId: string, limitRaiseId: string, options?: RequestOptions): Promise<void>;
+    };
     /** Create a customer limit. */
     create(orgId: string, body: CreateCustomerLimit, options?: RequestOptions): Promise<CustomerLimit>;
     /** List customer limits. */
@@ -575,6 +634,32 @@ export interface Api {
     change(orgId: string, limitId: string, body: ChangeCustomerLimit, options?: RequestOptions): Promise<CustomerLimit>;
     /** Delete a customer limit. */
     delete(orgId: string, limitId: string, options?: RequestOptions): Promise<void>;
+  };
+  readonly raiseRequests: {
+    /** Ask for a raise of a limit. */
+    create(orgId: string, body: CreateRaiseRequest, options?: RequestOptions): Promise<RaiseRequest>;
+    /** List requests for raises. */
+    list(orgId: string, query?: {
+      readonly limit?: number;
+      readonly cursor?: string;
+      readonly sort?: 'requested_at' | '-requested_at';
+      readonly state?: 'pending' | 'approved' | 'denied' | 'lapsed';
+      readonly limit_id?: string;
+    }, options?: RequestOptions): ListRequest<RaiseRequest, RaiseRequestList>;
+    /** Read a request for a raise. */
+    read(orgId: string, requestId: string, options?: RequestOptions): Promise<RaiseRequest>;
+    /** Approve a request for a raise. */
+    approve(orgId: string, requestId: string, body?: ApproveRaiseRequest, options?: RequestOptions): Promise<RaiseRequest>;
+    /** Deny a request for a raise. */
+    deny(orgId: string, requestId: string, body?: SuspendOrg, options?: RequestOptions): Promise<RaiseRequest>;
+  };
+  readonly chainBudget: {
+    /** Set the chain budget. */
+    put(orgId: string, body: PutChainBudget, options?: RequestOptions): Promise<ChainBudget>;
+    /** Read the chain budget. */
+    read(orgId: string, options?: RequestOptions): Promise<ChainBudget>;
+    /** Delete the chain budget. */
+    delete(orgId: string, options?: RequestOptions): Promise<void>;
   };
   readonly customers: {
     /** List customers. */

@@ -161,6 +161,12 @@ export interface ApproveApproval {
   readonly reason?: string;
 }
 
+export interface ApproveRaiseRequest {
+  readonly amount_usd?: string;
+  readonly until?: string;
+  readonly reason?: string;
+}
+
 export type AttributionField = 'member_id' | 'team' | 'department' | 'workflow' | 'deployment' | 'customer_id' | 'project' | 'tags';
 
 export interface AuditCheckpoint {
@@ -1275,6 +1281,21 @@ export interface CreatePriceUpdate_catalog_models_rates {
   readonly cache_write_1h_usd_per_million?: string;
 }
 
+export interface CreateRaise {
+  readonly amount_usd: string;
+  readonly until: string;
+  readonly reason: string;
+  readonly scope_id?: string;
+}
+
+export interface CreateRaiseRequest {
+  readonly limit_id: string;
+  readonly amount_usd: string;
+  readonly until: string;
+  readonly reason: string;
+  readonly scope_id?: string;
+}
+
 export interface CreateRun {
   readonly external_id?: string;
   readonly model: string;
@@ -2192,6 +2213,12 @@ export interface KeyRotatedEvent {
   readonly data: KeyEventData;
 }
 
+export interface KeyRule {
+  readonly lifetime_days_max: number | null;
+  readonly unused_days_max: number | null;
+  readonly updated_at: string | null;
+}
+
 export type KeyStatus = 'active' | 'not_yet_valid' | 'expired' | 'revoked';
 
 export interface KeyUpdatedEvent {
@@ -2377,6 +2404,79 @@ export interface LimitList {
 
 export type LimitPeriod = 'day' | 'week' | 'month' | 'quarter' | 'year';
 
+export interface LimitRaiseApprovedEvent {
+  readonly id: string;
+  readonly type: 'limit.raise_approved';
+  readonly created_at: string;
+  readonly org_id: string;
+  readonly data: LimitRaiseRequestedEventData;
+}
+
+export interface LimitRaiseDeniedEvent {
+  readonly id: string;
+  readonly type: 'limit.raise_denied';
+  readonly created_at: string;
+  readonly org_id: string;
+  readonly data: LimitRaiseRequestedEventData;
+}
+
+export interface LimitRaiseEndedEvent {
+  readonly id: string;
+  readonly type: 'limit.raise_ended';
+  readonly created_at: string;
+  readonly org_id: string;
+  readonly data: LimitRaisedEventData;
+}
+
+export interface LimitRaiseRequestedEvent {
+  readonly id: string;
+  readonly type: 'limit.raise_requested';
+  readonly created_at: string;
+  readonly org_id: string;
+  readonly data: LimitRaiseRequestedEventData;
+}
+
+export interface LimitRaiseRequestedEventData {
+  readonly id: string;
+  readonly state: string;
+  readonly limit_id: string;
+  readonly limit_kind: string;
+  readonly limit_name: string | null;
+  readonly scope_id: string | null;
+  readonly amount_usd: string;
+  readonly until: string;
+  readonly reason: string;
+  readonly requested_by: string;
+  readonly requested_at: string;
+  readonly decided_by: string | null;
+  readonly decision_reason: string | null;
+  readonly raise_id: string | null;
+}
+
+export interface LimitRaisedEvent {
+  readonly id: string;
+  readonly type: 'limit.raised';
+  readonly created_at: string;
+  readonly org_id: string;
+  readonly data: LimitRaisedEventData;
+}
+
+export interface LimitRaisedEventData {
+  readonly id: string;
+  readonly limit_id: string;
+  readonly limit_kind: string;
+  readonly limit_name: string | null;
+  readonly scope_id: string | null;
+  readonly amount_usd: string;
+  readonly until: string;
+  readonly reason: string;
+  readonly state: string;
+  readonly created_by: string;
+  readonly request_id: string | null;
+  readonly ended_at: string | null;
+  readonly ended_by: string | null;
+}
+
 export interface LimitThresholdReachedEvent {
   readonly id: string;
   readonly type: 'limit.threshold_reached';
@@ -2402,6 +2502,8 @@ export interface LimitValue_standing {
   readonly settled: string | number;
   readonly held: string | number;
   readonly remaining: string | number;
+  readonly raised_usd: string | null;
+  readonly raised_until: string | null;
   readonly window_start: string | null;
   readonly window_end: string | null;
 }
@@ -3331,6 +3433,11 @@ export interface PutGateway {
   readonly customer_from_body?: boolean;
 }
 
+export interface PutKeyRule {
+  readonly lifetime_days_max: number | null;
+  readonly unused_days_max: number | null;
+}
+
 export interface PutModelPrice {
   readonly provider?: string | null;
   readonly input_usd_per_million: string;
@@ -3502,6 +3609,51 @@ export interface PutUnpricedPolicy {
   readonly audio_output_usd_per_million?: string | null;
   readonly image_usd?: string | null;
   readonly request_usd?: string | null;
+}
+
+export interface Raise {
+  readonly id: string;
+  readonly limit_id: string;
+  readonly limit_kind: LimitKind;
+  readonly limit_name: string | null;
+  readonly scope_id: string | null;
+  readonly amount_usd: string;
+  readonly until: string;
+  readonly reason: string;
+  readonly state: 'active' | 'ended';
+  readonly created_by: string;
+  readonly created_at: string;
+  readonly ended_at: string | null;
+  readonly ended_by: string | null;
+  readonly request_id: string | null;
+}
+
+export interface RaiseList {
+  readonly data: readonly Raise[];
+  readonly next_cursor: string | null;
+}
+
+export interface RaiseRequest {
+  readonly id: string;
+  readonly state: 'pending' | 'approved' | 'denied' | 'lapsed';
+  readonly limit_id: string;
+  readonly limit_kind: LimitKind;
+  readonly limit_name: string | null;
+  readonly scope_id: string | null;
+  readonly amount_usd: string;
+  readonly until: string;
+  readonly reason: string;
+  readonly requested_by: string;
+  readonly requested_at: string;
+  readonly decided_by: string | null;
+  readonly decided_at: string | null;
+  readonly decision_reason: string | null;
+  readonly raise_id: string | null;
+}
+
+export interface RaiseRequestList {
+  readonly data: readonly RaiseRequest[];
+  readonly next_cursor: string | null;
 }
 
 export type RateLimitKind = 'rate' | 'quota';
@@ -4424,6 +4576,57 @@ export interface TestSafetyDetector {
   readonly detectors?: readonly string[];
 }
 
+export interface ToolSignIn {
+  readonly id: string;
+  readonly member_id: string;
+  readonly member_name: string;
+  readonly client_id: string;
+  readonly address: string;
+  readonly user_agent: string;
+  readonly session_id: string;
+  readonly status: 'active' | 'expired' | 'ended';
+  readonly created_at: string;
+  readonly renewed_at: string | null;
+  readonly expires_at: string;
+  readonly ended_at: string | null;
+  readonly end_reason: 'ended' | 'signed_out' | 'session_ended' | 'member_removed' | 'sso_changed' | 'refresh_token_reused' | null;
+}
+
+export interface ToolSignInCreatedEvent {
+  readonly id: string;
+  readonly type: 'tool_sign_in.created';
+  readonly created_at: string;
+  readonly org_id: string;
+  readonly data: ToolSignInEventData;
+}
+
+export interface ToolSignInEndedEvent {
+  readonly id: string;
+  readonly type: 'tool_sign_in.ended';
+  readonly created_at: string;
+  readonly org_id: string;
+  readonly data: ToolSignInEventData;
+}
+
+export interface ToolSignInEventData {
+  readonly id: string;
+  readonly member_id: string;
+  readonly member_name: string;
+  readonly client_id: string;
+  readonly address: string;
+  readonly user_agent: string;
+  readonly status: string;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly ended_at: string | null;
+  readonly end_reason: string | null;
+}
+
+export interface ToolSignInList {
+  readonly data: readonly ToolSignIn[];
+  readonly next_cursor: string | null;
+}
+
 export interface TopUpOrgPrepaid {
   readonly amount_usd: string;
   readonly reference?: string | null;
@@ -4808,6 +5011,8 @@ export interface ErrorDetails {
     readonly reason?: string;
     readonly held_usd?: string;
     readonly reserved_usd?: string;
+    readonly raised_usd?: string;
+    readonly raised_until?: string;
     readonly attempted_usd?: string;
   };
   readonly chain_budget_exceeded: {
@@ -4825,6 +5030,8 @@ export interface ErrorDetails {
     readonly period_end: string;
     readonly held_usd?: string;
     readonly reserved_usd?: string;
+    readonly raised_usd?: string;
+    readonly raised_until?: string;
     readonly attempted_usd?: string;
   };
   readonly quota_exhausted: {
@@ -4858,4 +5065,4 @@ export interface ErrorDetails {
 export type ErrorCodeName = keyof ErrorDetails;
 
 /** Every event that a webhook subscription can receive. */
-export type PurserEvent = LimitThresholdReachedEvent | LimitExhaustedEvent | LimitExhaustionForecastEvent | RunFinishedEvent | RunUnsettledEvent | RunAdjustedEvent | PriceMissingEvent | ModelUnpricedEvent | GatewayPaceExceededEvent | PriceChangePendingEvent | StatementDriftEvent | KeyCreatedEvent | KeyUpdatedEvent | KeyRotatedEvent | KeyRevokedEvent | KeyExpiringEvent | MemberInvitedEvent | MemberJoinedEvent | MemberUpdatedEvent | MemberRemovedEvent | SsoUpdatedEvent | OrgCreatedEvent | OrgUpdatedEvent | OrgSuspendedEvent | OrgReinstatedEvent | OrgIpAllowListUpdatedEvent | OrgResidencyUpdatedEvent | SupportGrantCreatedEvent | SupportGrantApprovedEvent | SupportGrantDeniedEvent | SupportGrantRevokedEvent | SupportSessionOpenedEvent | SupportSettingsUpdatedEvent | BudgetCreatedEvent | BudgetUpdatedEvent | BudgetDeletedEvent | SpendCapUpdatedEvent | SpendCapDeletedEvent | ChainBudgetUpdatedEvent | CustomerLimitCreatedEvent | CustomerLimitUpdatedEvent | CustomerLimitDeletedEvent | CreditPackCreatedEvent | CreditPackUpdatedEvent | CreditPackVoidedEvent | PrepaidUpdatedEvent | PrepaidToppedUpEvent | PlanAssignedEvent | RateLimitsUpdatedEvent | OrgPriceUpdatedEvent | OrgPriceRemovedEvent | PolicyBlockedEvent | ApprovalRequestedEvent | ApprovalApprovedEvent | ApprovalDeniedEvent | ApprovalUsedUpEvent | ApprovalExpiredEvent | EdgeDecisionsImportedEvent | EvalRecordedEvent | EvalDeletedEvent | RoutingPolicyUpdatedEvent | RoutingPolicyDeletedEvent | OrgRetentionPolicyUpdatedEvent | OrgUnpricedPolicyUpdatedEvent | AuditCheckpointEvent | DigestWeeklyEvent | WebhookDisabledEvent | WebhookTestEvent;
+export type PurserEvent = LimitThresholdReachedEvent | LimitExhaustedEvent | LimitExhaustionForecastEvent | LimitRaisedEvent | LimitRaiseEndedEvent | LimitRaiseRequestedEvent | LimitRaiseApprovedEvent | LimitRaiseDeniedEvent | RunFinishedEvent | RunUnsettledEvent | RunAdjustedEvent | PriceMissingEvent | ModelUnpricedEvent | GatewayPaceExceededEvent | PriceChangePendingEvent | StatementDriftEvent | KeyCreatedEvent | KeyUpdatedEvent | KeyRotatedEvent | KeyRevokedEvent | KeyExpiringEvent | MemberInvitedEvent | MemberJoinedEvent | MemberUpdatedEvent | MemberRemovedEvent | ToolSignInCreatedEvent | ToolSignInEndedEvent | SsoUpdatedEvent | OrgCreatedEvent | OrgUpdatedEvent | OrgSuspendedEvent | OrgReinstatedEvent | OrgIpAllowListUpdatedEvent | OrgResidencyUpdatedEvent | SupportGrantCreatedEvent | SupportGrantApprovedEvent | SupportGrantDeniedEvent | SupportGrantRevokedEvent | SupportSessionOpenedEvent | SupportSettingsUpdatedEvent | BudgetCreatedEvent | BudgetUpdatedEvent | BudgetDeletedEvent | SpendCapUpdatedEvent | SpendCapDeletedEvent | ChainBudgetUpdatedEvent | CustomerLimitCreatedEvent | CustomerLimitUpdatedEvent | CustomerLimitDeletedEvent | CreditPackCreatedEvent | CreditPackUpdatedEvent | CreditPackVoidedEvent | PrepaidUpdatedEvent | PrepaidToppedUpEvent | PlanAssignedEvent | RateLimitsUpdatedEvent | OrgPriceUpdatedEvent | OrgPriceRemovedEvent | PolicyBlockedEvent | ApprovalRequestedEvent | ApprovalApprovedEvent | ApprovalDeniedEvent | ApprovalUsedUpEvent | ApprovalExpiredEvent | EdgeDecisionsImportedEvent | EvalRecordedEvent | EvalDeletedEvent | RoutingPolicyUpdatedEvent | RoutingPolicyDeletedEvent | OrgRetentionPolicyUpdatedEvent | OrgUnpricedPolicyUpdatedEvent | AuditCheckpointEvent | DigestWeeklyEvent | WebhookDisabledEvent | WebhookTestEvent;
