@@ -134,34 +134,6 @@ test('connect creates an organization and a connection, and replaces the key whe
   ).toEqual(['test']);
 });
 
-test('connect takes credentials of a cloud, whose secrets are not on the command line', async () => {
-  const args = [
-    'connect',
-    'azure',
-    '--name',
-    'cloud',
-    '--base-url',
-    'https://models.openai.azure.com/openai/v1',
-  ];
-  const fields = ['--credentials', 'static', '--credential', 'tenant_id=t1', '--credential', 'client_id=c1'];
-  const plain = await run([...args, ...fields, '--credential', 'client_secret=canary-of-azure']);
-  expect([plain.code, plain.stderr]).toEqual([
-    1,
-    'purser: client_secret is a secret: write client_secret=env:NAME or client_secret=file:PATH\n',
-  ]);
-  const created = await run([...args, ...fields, '--credential', 'client_secret=env:MY_SECRET'], {
-    MY_SECRET: 'canary-of-azure',
-  });
-  expect(created.code, created.stderr).toBe(0);
-  expect(created.stdout).toContain('with the credentials `static`');
-  expect(created.stdout + created.stderr).not.toContain('canary');
-  const orgId = await onlyOrg();
-  const { data } = await api('GET', `/v1/orgs/${orgId}/connections?name=cloud`, await ownerKey(orgId));
-  expect(data).toMatchObject([{ credentials: { source: 'static', tenant_id: 't1', client_id: 'c1' } }]);
-  const denied = await run([...args, '--credentials', 'managed_identity']);
-  expect([denied.code, denied.stderr]).toEqual([1, expect.stringContaining('SVC_GATEWAY_CLOUD_IDENTITIES')]);
-});
-
 test('connect says what is wrong', async () => {
   for (const [args, problem] of [
     [['connect', 'compatible', '--name', 'x'], 'base_url: Required for the kind'],
@@ -296,4 +268,32 @@ test('connect states the models of deployments, for an existing connection witho
       deployment_models: { 'team-chat': 'gpt-4o', 'a=b': 'gpt-5', fast: 'gpt-4o-mini' },
     },
   ]);
+});
+
+test('connect takes credentials of a cloud, whose secrets are not on the command line', async () => {
+  const args = [
+    'connect',
+    'azure',
+    '--name',
+    'cloud',
+    '--base-url',
+    'https://models.openai.azure.com/openai/v1',
+  ];
+  const fields = ['--credentials', 'static', '--credential', 'tenant_id=t1', '--credential', 'client_id=c1'];
+  const plain = await run([...args, ...fields, '--credential', 'client_secret=canary-of-azure']);
+  expect([plain.code, plain.stderr]).toEqual([
+    1,
+    'purser: client_secret is a secret: write client_secret=env:NAME or client_secret=file:PATH\n',
+  ]);
+  const created = await run([...args, ...fields, '--credential', 'client_secret=env:MY_SECRET'], {
+    MY_SECRET: 'canary-of-azure',
+  });
+  expect(created.code, created.stderr).toBe(0);
+  expect(created.stdout).toContain('with the credentials `static`');
+  expect(created.stdout + created.stderr).not.toContain('canary');
+  const orgId = await onlyOrg();
+  const { data } = await api('GET', `/v1/orgs/${orgId}/connections?name=cloud`, await ownerKey(orgId));
+  expect(data).toMatchObject([{ credentials: { source: 'static', tenant_id: 't1', client_id: 'c1' } }]);
+  const denied = await run([...args, '--credentials', 'managed_identity']);
+  expect([denied.code, denied.stderr]).toEqual([1, expect.stringContaining('SVC_GATEWAY_CLOUD_IDENTITIES')]);
 });

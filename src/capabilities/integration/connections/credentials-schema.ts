@@ -1,5 +1,6 @@
 /** `credentials` of a connection, in requests and responses. */
 import { type Static, type TStringOptions, Type } from 'typebox';
+import { formatMessage } from '../../../contract/format-message.ts';
 import { awsSources } from '../../../platform/cloud-credentials/aws/index.ts';
 import { azureSources } from '../../../platform/cloud-credentials/azure/index.ts';
 import { anthropicSources } from '../../../platform/cloud-credentials/exchanges/anthropic.ts';
@@ -23,8 +24,10 @@ const source = choice(
     '`metadata`, `environment`. Azure: `federation` (workload identity), `managed_identity`, `environment`. OpenAI and Anthropic: `federation`. ' +
     'All but `static` use an identity of the service, which the operator must allow in `SVC_GATEWAY_CLOUD_IDENTITIES`.',
 );
-/** Sent in headers. */
-const pattern = '^[\\x21-\\x7e]+$';
+const inHeader = {
+  pattern: '^[\\x21-\\x7e]+$',
+  [formatMessage]: 'Must be ASCII characters without spaces and line breaks.',
+};
 const line = (maxLength: number, description: string, more: TStringOptions = {}) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, ...more, description }));
 const secret = (maxLength: number, description: string, more: TStringOptions = {}) =>
@@ -47,7 +50,7 @@ export const ConnectionCredentials = closed({
         'AWS: tags of the session of a role, besides `purser-org` and `purser-connection`. The role must allow `sts:TagSession`. Null: no tags.',
     }),
   ),
-  access_key_id: line(128, 'AWS: id of the access key for `static` and `assume_role`.', { pattern }),
+  access_key_id: line(128, 'AWS: id of the access key for `static` and `assume_role`.', inHeader),
   audience: line(400, 'Google: provider of the workload identity pool for `federation`.'),
   subject: Type.Optional(
     choice(
@@ -64,8 +67,8 @@ export const ConnectionCredentials = closed({
   federation_rule_id: line(200, 'Anthropic: the federation rule.'),
   organization_id: line(200, 'Anthropic: the organization.'),
   workspace_id: line(200, 'Anthropic: the workspace, if the rule has several.'),
-  secret_access_key: secret(256, 'AWS: the secret access key.', { pattern }),
-  session_token: secret(8_000, 'AWS: the session token of temporary keys.', { pattern }),
+  secret_access_key: secret(256, 'AWS: the secret access key.', inHeader),
+  session_token: secret(8_000, 'AWS: the session token of temporary keys.', inHeader),
   service_account_key: secret(10_000, 'Google: the JSON of a key of a service account, as text.'),
   client_secret: secret(1_000, 'Azure: a secret of the application.'),
   client_certificate: secret(
