@@ -8,22 +8,24 @@ interface Draft {
   readonly models?: string[];
   readonly priority?: number;
   readonly weight?: number;
+  readonly region?: string;
+  readonly deploymentModels?: Readonly<Record<string, string>>;
 }
 
 function connection(
   name: string,
-  { kind = 'openai', models, priority = 0, weight = 1 }: Draft = {},
+  { kind = 'openai', models, priority = 0, weight = 1, region, deploymentModels = {} }: Draft = {},
 ): LoadedConnection {
   return {
     id: name,
     name,
     kind,
     baseUrl: '',
-    calledAt: {},
+    calledAt: region === undefined ? {} : { provider: 'aws', region },
     priority,
     weight,
     headers: {},
-    deploymentModels: {},
+    deploymentModels,
     timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
     ...parseModels(models ?? null),
     region: undefined,
@@ -110,4 +112,32 @@ test('without a model every connection is a candidate, whatever models it lists'
     random: () => 0,
   });
   expect(candidates.map(({ name }) => name)).toEqual(['every', 'listed']);
+});
+
+test('connections to Bedrock take the models that it has, by their names and ids', () => {
+  const id = 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0';
+  const all = [
+    connection('anthropic', { kind: 'anthropic', priority: 9 }),
+    connection('bedrock', { kind: 'bedrock', region: 'eu-west-1' }),
+    connection('listing', { kind: 'bedrock', models: [id] }),
+    connection('pattern', { kind: 'bedrock', models: ['eu.anthropic.*'], region: 'eu-west-1' }),
+    connection('elsewhere', { kind: 'bedrock', models: ['us.anthropic.*'], region: 'eu-west-1' }),
+  ];
+  const wanted = { format: callFormats.messages };
+  expect(names(all, 'claude-sonnet-4-5', { wanted })).toBe('listing,pattern,bedrock,anthropic');
+  expect(names(all, id, { wanted })).toBe('listing,pattern,bedrock,anthropic');
+  expect(names(all, 'claude-none', { wanted })).toBe('anthropic');
+  expect(names(all, 'amazon.nova-pro-v1:0', { wanted })).toBe('bedrock');
+  expect(names(all, 'gpt-5')).toBe('');
+  expect(names(all, 'new-model', { wanted: { kind: 'bedrock' } })).toBe('bedrock');
+});
+
+test('a resource of Bedrock that does not name its model goes to the connection that states it', () => {
+  const arn = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3';
+  const all = [
+    connection('anthropic', { kind: 'anthropic' }),
+    connection('other', { kind: 'bedrock' }),
+    connection('stating', { kind: 'bedrock', deploymentModels: { [arn]: 'claude-sonnet-4-5' } }),
+  ];
+  expect(names(all, arn, { wanted: { format: callFormats.messages } })).toBe('stating');
 });

@@ -84,7 +84,11 @@ function rankOf(
     }
     // A connection without a list of models would take calls that are meant for another provider.
     const isForOthers = isAnyProvider || (model !== undefined && id === undefined);
-    return isForOthers && !('connection' in wanted) ? undefined : ranks.every;
+    const isMeant =
+      'connection' in wanted ||
+      (!isAnyProvider && 'kind' in wanted) ||
+      (model !== undefined && Object.hasOwn(connection.deploymentModels, model));
+    return isForOthers && !isMeant ? undefined : ranks.every;
   }
   if (model === undefined) {
     return ranks.every;

@@ -21,9 +21,6 @@ let known: ReadonlyMap<string, KnownModel> | undefined;
 
 /** Returns the id of a model; undefined if it is not one of Bedrock, or a resource that does not name its model. */
 export function bedrockId(model: string, { modelNames, calledAt }: ModelsAt): string | undefined {
-  if (modelNames.has(model)) {
-    return resourceName.test(model) && !namingResource.test(model) ? undefined : model;
-  }
   if (resourceName.test(model)) {
     return namingResource.test(model) ? model : undefined;
   }
@@ -40,7 +37,10 @@ export function bedrockId(model: string, { modelNames, calledAt }: ModelsAt): st
   }
   known ??= knownModels();
   const meant = names.map((name) => known?.get(name)).find((one) => one !== undefined);
-  return meant && atRegion(meant, calledAt.region ?? '');
+  if (meant !== undefined) {
+    return atRegion(meant, calledAt.region ?? '');
+  }
+  return modelNames.has(model) ? model : undefined;
 }
 
 /** Returns the id of the model of an inference profile. */
