@@ -84,6 +84,7 @@ export const settingsPages: readonly MenuEntry[] = [
   { title: 'Members', path: '/console/settings/members', call: 'GET {org}/members' },
   { title: 'Single sign-on', path: '/console/settings/sso', call: 'GET {org}/sso' },
   { title: 'Sessions', path: '/console/settings/sessions', call: 'GET {org}/sessions' },
+  { title: 'Tool sign-ins', path: '/console/settings/tool-sign-ins', call: 'GET {org}/tool-sign-ins' },
   { title: 'Retention', path: '/console/settings/retention', call: 'GET {org}/retention-policy' },
   { title: 'Unpriced models', path: '/console/settings/unpriced-models', call: 'GET {org}/unpriced-policy' },
   { title: 'Support access', path: '/console/settings/support', call: 'GET {org}/support-access' },

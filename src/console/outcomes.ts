@@ -24,6 +24,7 @@ const outcomes = {
   cohort_created: 'Cohort created.',
   member_removed: 'Member removed.',
   session_ended: 'Session ended.',
+  tool_sign_in_ended: 'Sign-in ended.',
   grant_made: 'Grant created.',
   grant_revoked: 'Grant revoked.',
   org_created: 'Organization created. Create its first API key next.',

@@ -9,6 +9,7 @@ import { memberScreens } from './pages/access/settings-members.ts';
 import { sessionScreens } from './pages/access/settings-sessions.ts';
 import { ssoScreens } from './pages/access/settings-sso.ts';
 import { supportScreens } from './pages/access/settings-support.ts';
+import { toolSignInScreens } from './pages/access/tool-sign-ins.ts';
 import { auditScreens } from './pages/compliance/audit.ts';
 import { operatorRetentionScreens } from './pages/compliance/operator-retention.ts';
 import { retentionScreens } from './pages/compliance/settings-retention.ts';
@@ -98,6 +99,7 @@ export const screens: readonly Screen[] = [
   ...memberScreens,
   ...ssoScreens,
   ...sessionScreens,
+  ...toolSignInScreens,
   ...retentionScreens,
   ...unpricedModelScreens,
   ...supportScreens,

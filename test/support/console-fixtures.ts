@@ -1,6 +1,7 @@
 /** Creates one resource of every kind, so that every page is linked and every list has a row. */
 import { expect } from 'vitest';
 import type { TestOrg, World } from '../harness.ts';
+import { storedToolSignIn } from './device-sign-in.ts';
 import { pendingPriceChange } from './price-updates.ts';
 import { statementBody } from './statement-files.ts';
 
@@ -29,6 +30,7 @@ export async function createFixtures(world: World, org: TestOrg): Promise<void> 
     const made = await world.request('POST', `/v1/orgs/${org.id}${path}`, { ...asOwner, body });
     expect([path, made.status]).toEqual([path, 201]);
   }
+  await storedToolSignIn(world, org);
   const webhooks = `/v1/orgs/${org.id}/webhooks`;
   const [webhook] = (await world.request('GET', webhooks, asOwner)).json.data;
   await world.request('POST', `${webhooks}/${webhook.id}/test`, asOwner);

@@ -275,7 +275,7 @@ ${
     : ''
 }<dl>${rows.join('')}</dl>
 <p>The tool will call models in your name. What it spends counts in your limits. It cannot change settings or read data of others.
-You can end its access at any time on the page Tool sign-ins.</p>
+You can end its access at any time under Settings, Tool sign-ins.</p>
 ${warning}
 <form method="post" action="${verificationPath(org.slug)}">
 <input type="hidden" name="user_code" value="${userCode}">
