@@ -147,6 +147,8 @@ function tokens(
     reasoning,
     audioInput: 0,
     audioOutput: 0,
+    imageInput: 0,
+    cachedImage: 0,
     isKnown: true,
   };
 }

@@ -55,6 +55,10 @@ export interface CallTokens {
   /** Excludes audio that is `cached`. */
   readonly audioInput: number;
   readonly audioOutput: number;
+  /** Excludes images that are `cached`. */
+  readonly imageInput: number;
+  /** The part of `cached` that images have. */
+  readonly cachedImage: number;
   /** False if the emitter reports no counts, zeros, or values that are not counts. */
   readonly isKnown: boolean;
 }

@@ -66,6 +66,8 @@ function tokenFields({
   reasoning,
   audioInput,
   audioOutput,
+  imageInput,
+  cachedImage,
 }: CallTokens) {
   return {
     input_tokens: Math.min(input, tokensMax),
@@ -76,6 +78,8 @@ function tokenFields({
     ...(reasoning > 0 && { reasoning_tokens: reasoning }),
     ...(audioInput > 0 && { audio_input_tokens: audioInput }),
     ...(audioOutput > 0 && { audio_output_tokens: audioOutput }),
+    ...(imageInput > 0 && { image_input_tokens: imageInput }),
+    ...(cachedImage > 0 && { cached_image_input_tokens: cachedImage }),
   };
 }
 

@@ -31,6 +31,8 @@ beforeAll(async () => {
         output_usd_per_million: '10',
         audio_input_usd_per_million: '20',
         audio_output_usd_per_million: '40',
+        image_input_usd_per_million: '4',
+        cached_image_input_usd_per_million: '0.2',
       },
     });
     expect(status).toBe(200);
@@ -106,7 +108,9 @@ const shapes: Record<string, { batch: Batch<Omit<SpanShape, 'spanId' | 'startMs'
               'gen_ai.usage.input_tokens': 1_000,
               'gen_ai.usage.cache_read.input_tokens': 400,
               'gen_ai.usage.cache_write.input_tokens': 100,
-              'gen_ai.usage.text.input_tokens': 700,
+              'gen_ai.usage.text.input_tokens': 400,
+              'gen_ai.usage.image.input_tokens': 300,
+              'gen_ai.usage.image.cache_read.input_tokens': 100,
               'gen_ai.usage.audio.input_tokens': 300,
               'gen_ai.usage.audio.cache_read.input_tokens': 200,
               'gen_ai.usage.output_tokens': 90,
@@ -122,8 +126,8 @@ const shapes: Record<string, { batch: Batch<Omit<SpanShape, 'spanId' | 'startMs'
         cached_input_tokens: 400,
         cache_write_tokens: 100,
         output_tokens: 90,
-        // 400 × 1 + 400 × 0.1 + 100 × 2 + 100 × 20 + 50 × 10 + 40 × 40 dollars per million.
-        cost_usd: '0.00474',
+        // 200 × 1 + 300 × 0.1 + 100 × 0.2 + 100 × 2 + 100 × 20 + 200 × 4 + 50 × 10 + 40 × 40 dollars per million.
+        cost_usd: '0.00535',
       },
     },
     'the GenAI conventions 1.40': {

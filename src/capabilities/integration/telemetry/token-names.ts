@@ -20,6 +20,9 @@ interface Generation {
   readonly audioOutput?: Names;
   /** Tokens that are both audio and read from a cache. */
   readonly cachedAudio?: Names;
+  readonly imageInput?: Names;
+  /** Tokens that are both of an image and read from a cache. */
+  readonly cachedImage?: Names;
   /** Input and output together. */
   readonly total?: Names;
 }
@@ -35,6 +38,8 @@ export const generations: readonly Generation[] = [
     audioInput: 'gen_ai.usage.audio.input_tokens',
     audioOutput: 'gen_ai.usage.audio.output_tokens',
     cachedAudio: 'gen_ai.usage.audio.cache_read.input_tokens',
+    imageInput: 'gen_ai.usage.image.input_tokens',
+    cachedImage: 'gen_ai.usage.image.cache_read.input_tokens',
   },
   { of: 'GenAI conventions 1.40 to 1.44', cacheWrite: 'gen_ai.usage.cache_creation.input_tokens' },
   {
@@ -115,5 +120,7 @@ export const tokenNames: Readonly<Record<Count, readonly string[]>> = {
   audioInput: namesOf('audioInput'),
   audioOutput: namesOf('audioOutput'),
   cachedAudio: namesOf('cachedAudio'),
+  imageInput: namesOf('imageInput'),
+  cachedImage: namesOf('cachedImage'),
   total: namesOf('total'),
 };

@@ -55,6 +55,8 @@ function consistent(counts: StatedCounts): CallTokens {
     audioInput = 0,
     audioOutput = 0,
     cachedAudio = 0,
+    imageInput = 0,
+    cachedImage = 0,
   } = counts;
   const { input: statedInput = 0, output: statedOutput = 0 } = counts;
   const fromCache = cached + cacheWrite;
@@ -65,9 +67,11 @@ function consistent(counts: StatedCounts): CallTokens {
     ? statedOutput + reasoning
     : withParts(statedOutput, Math.max(reasoning, audioOutput));
   const fullInput = isWithoutCache ? statedInput + fromCache : withParts(statedInput, fromCache);
-  const input = withParts(fullInput, audioInput);
+  const input = withParts(fullInput, audioInput + imageInput);
   // Cached audio has the rate of cached tokens. Without a count of it, it is the audio that does not fit beside them.
   const uncachedAudio = audioInput - Math.min(cachedAudio, audioInput, cached);
+  const audio = Math.min(uncachedAudio, input - fromCache);
+  const cachedOfImages = Math.min(cachedImage, imageInput, cached);
   return {
     input,
     cached,
@@ -75,8 +79,11 @@ function consistent(counts: StatedCounts): CallTokens {
     cacheWrite1h: Math.min(counts.cacheWrite1h ?? 0, cacheWrite),
     output,
     reasoning: Math.min(reasoning, output - audioOutput),
-    audioInput: Math.min(uncachedAudio, input - fromCache),
+    audioInput: audio,
     audioOutput,
+    // Images of which the emitter does not say how many were cached are cached if they do not fit beside the cached tokens.
+    imageInput: Math.min(imageInput - cachedOfImages, input - fromCache - audio),
+    cachedImage: cachedOfImages,
     // An emitter that could not count reports no counts, or zeros.
     isKnown: input + output > 0,
   };
@@ -96,6 +103,8 @@ function tokensOfUsage(usage: CallUsage): CallTokens {
     reasoning: usage.reasoningTokens,
     audioInput: usage.audioInputTokens,
     audioOutput: usage.audioOutputTokens,
+    imageInput: usage.imageInputTokens + usage.cachedImageInputTokens,
+    cachedImage: usage.cachedImageInputTokens,
   });
 }
 

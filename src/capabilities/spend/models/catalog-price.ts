@@ -70,15 +70,16 @@ export function priceOf(entry: CatalogModel): PriceRequest | undefined {
 
 /**
  * Returns the rates that the price can have. Audio and image rates of text models are left out, because they would increase the hold of
- * every text run.
+ * every text run. Models of embeddings keep them: their calls are short, and audio costs up to 32 times as much as text.
  */
 function expressibleRates({ model, capabilities = [] }: CatalogModel, rates: CatalogRates): SomeRates {
   const isAudio = capabilities.includes('audio') && /audio|realtime|live|tts|transcribe|voxtral/.test(model);
-  const fields = isAudio
-    ? [...textFields, ...audioFields, ...imageFields]
-    : capabilities.includes('images')
-      ? [...textFields, ...imageFields]
-      : textFields;
+  const fields =
+    isAudio || capabilities.includes('embeddings')
+      ? [...textFields, ...audioFields, ...imageFields]
+      : capabilities.includes('images')
+        ? [...textFields, ...imageFields]
+        : textFields;
   // A loop, because each start does this for thousands of rates, and it takes a third of the time of `Object.fromEntries`.
   const chosen: { [Field in RateField]?: string } = {};
   for (const field of fields) {

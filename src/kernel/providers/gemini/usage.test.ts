@@ -39,6 +39,30 @@ test.each<[string, object, object]>([
     },
     { inputTokens: 34, outputTokens: 856, reasoningTokens: 438, serviceTier: null },
   ],
+  [
+    'images, of which some are cached',
+    {
+      promptTokenCount: 900,
+      promptTokensDetails: [
+        { modality: 'TEXT', tokenCount: 100 },
+        { modality: 'AUDIO', tokenCount: 26 },
+        { modality: 'IMAGE', tokenCount: 774 },
+      ],
+      cachedContentTokenCount: 358,
+      cacheTokensDetails: [
+        { modality: 'TEXT', tokenCount: 100 },
+        { modality: 'IMAGE', tokenCount: 258 },
+      ],
+      totalTokenCount: 900,
+    },
+    {
+      inputTokens: 900,
+      cachedInputTokens: 358,
+      cachedImageInputTokens: 258,
+      audioInputTokens: 26,
+      imageInputTokens: 516,
+    },
+  ],
 ])('%s', (_, usageMetadata, expected) => {
   expect(geminiUsage({ usageMetadata })).toMatchObject(expected);
 });

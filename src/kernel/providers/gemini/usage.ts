@@ -28,16 +28,28 @@ export function usageOfMetadata(metadata: unknown, serverTools: ServerTools): Ca
   const inputTokens = countOf(usage.promptTokenCount) + countOf(usage.toolUsePromptTokenCount);
   const thoughts = countOf(usage.thoughtsTokenCount);
   const answered = countOf(usage.candidatesTokenCount);
-  const cachedAudio = audioIn(usage.cacheTokensDetails);
+  const cachedAudio = tokensIn(usage.cacheTokensDetails, 'AUDIO');
+  const cachedInputTokens = Math.max(0, countOf(usage.cachedContentTokenCount) - cachedAudio);
+  const cachedImages = Math.min(tokensIn(usage.cacheTokensDetails, 'IMAGE'), cachedInputTokens);
+  const audioInputTokens =
+    tokensIn(usage.promptTokensDetails, 'AUDIO') + tokensIn(usage.toolUsePromptTokensDetails, 'AUDIO');
+  const images =
+    tokensIn(usage.promptTokensDetails, 'IMAGE') + tokensIn(usage.toolUsePromptTokensDetails, 'IMAGE');
   return {
     ...noUsage,
     inputTokens,
     // Cached audio costs more than other cached input, and prices have no rate for it, so it counts as not cached.
-    cachedInputTokens: Math.max(0, countOf(usage.cachedContentTokenCount) - cachedAudio),
+    cachedInputTokens,
+    cachedImageInputTokens: cachedImages,
     outputTokens: Math.max(answered + thoughts, countOf(usage.totalTokenCount) - inputTokens),
     reasoningTokens: thoughts,
-    audioInputTokens: audioIn(usage.promptTokensDetails) + audioIn(usage.toolUsePromptTokensDetails),
-    audioOutputTokens: audioIn(usage.candidatesTokensDetails),
+    audioInputTokens,
+    // Only models that create images or embeddings have a rate of their own for them.
+    imageInputTokens: Math.max(
+      0,
+      Math.min(images - cachedImages, inputTokens - cachedInputTokens - audioInputTokens),
+    ),
+    audioOutputTokens: tokensIn(usage.candidatesTokensDetails, 'AUDIO'),
     serverTools,
     serviceTier: tierOf(usage),
   };
@@ -49,9 +61,9 @@ function tierOf({ serviceTier, trafficType }: Fields): string | null {
   return typeof tier === 'string' ? tier.toLowerCase().replace(/^on_demand_/, '') : null;
 }
 
-function audioIn(details: unknown): number {
+function tokensIn(details: unknown, kind: 'AUDIO' | 'IMAGE'): number {
   return (Array.isArray(details) ? details : [])
     .map(fieldsOf)
-    .filter(({ modality }) => modality === 'AUDIO')
+    .filter(({ modality }) => modality === kind)
     .reduce((sum, { tokenCount }) => sum + countOf(tokenCount), 0);
 }
