@@ -77,6 +77,20 @@ const runs = [
 ];
 
 describe('an export', () => {
+  test.each(['1.2', '1.4'])(
+    'the days of a range, exported one by one, have its rows in %s',
+    async (version) => {
+      await record(runs);
+      const rangeOf = (from: string, to: string) =>
+        exported(`?version=${version}&from=${from}T00:00:00Z&to=${to}T00:00:00Z&group_by=team`);
+      const whole = await rangeOf('2026-11-02', '2026-11-04');
+      expect(whole.length).toBeGreaterThan(2);
+      const days = [await rangeOf('2026-11-02', '2026-11-03'), await rangeOf('2026-11-03', '2026-11-04')];
+      expect(days.every((rows) => rows.length > 0)).toBe(true);
+      expect(days.flat()).toEqual(whole);
+    },
+  );
+
   test('an export has a row per day, provider and model in the columns of FOCUS', async () => {
     await record(runs.slice(0, 3));
     const { headers } = await focus('');
