@@ -39,7 +39,7 @@ function withOptions(command: Command): Command {
 }
 
 /** What both commands show of a raise or a request. */
-interface Answer {
+interface RaiseAnswer {
   readonly id: string;
   readonly limit_name: string | null;
   readonly limit_kind: string;
@@ -72,7 +72,12 @@ function raisesPath(limitId: string): string {
   return limitId.startsWith('clm_') ? `customer-limits/${id}/raises` : `budgets/${id}/raises`;
 }
 
-async function post(path: string, about: object, amount: string, options: RaiseOptions): Promise<Answer> {
+async function post(
+  path: string,
+  about: object,
+  amount: string,
+  options: RaiseOptions,
+): Promise<RaiseAnswer> {
   const { org, until, reason, for: value, keyEnv, url } = options;
   const key = process.env[keyEnv];
   if (key === undefined || key === '') {
@@ -83,7 +88,7 @@ async function post(path: string, about: object, amount: string, options: RaiseO
   const { timezone } = needsTimezone(until)
     ? await api<{ readonly timezone: string }>(key, 'GET', base)
     : { timezone: 'UTC' };
-  return api<Answer>(key, 'POST', `${base}/${path}`, {
+  return api<RaiseAnswer>(key, 'POST', `${base}/${path}`, {
     ...about,
     amount_usd: amount,
     until: untilOf(until, timezone, new Date()),

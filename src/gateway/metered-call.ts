@@ -4,7 +4,7 @@ import type { PacedHold } from '../growing-holds/paced-hold.ts';
 import type { CallBounds, CallOutcome } from '../kernel/providers/call-end.ts';
 import type { Reply, StreamedReply } from '../platform/http/message/reply.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
-import { assembleResponse } from './assemble/assembled-response.ts';
+import { assembleResponse } from './assembled-response.ts';
 import { bodyOf } from './body-to-send.ts';
 import { CallAttempts } from './call-attempts.ts';
 import { CallInterruption } from './call-interruption.ts';

@@ -9,8 +9,14 @@ import { framings } from './framings.ts';
 
 const { forAll } = seedsOf('gateway-frames');
 
-const text = (value: string) => awsEvent('contentBlockDelta', { contentBlockIndex: 0, delta: { text: value } });
-const stream = Buffer.concat([awsEvent('messageStart', { role: 'assistant' }), text('a'), text('bc'), text('ä€')]);
+const text = (value: string) =>
+  awsEvent('contentBlockDelta', { contentBlockIndex: 0, delta: { text: value } });
+const stream = Buffer.concat([
+  awsEvent('messageStart', { role: 'assistant' }),
+  text('a'),
+  text('bc'),
+  text('ä€'),
+]);
 const read = (bytes: Buffer) => {
   const reader = framings.aws_events.createReader();
   const events = reader.push(bytes);
@@ -24,7 +30,9 @@ test('events and their bytes are the same, wherever the stream is split', () => 
     fc.property(fc.array(fc.nat(stream.length), { maxLength: 12 }), (cuts) => {
       const reader = framings.aws_events.createReader();
       const positions = [0, ...cuts.sort((a, b) => a - b), stream.length];
-      const events = positions.slice(1).flatMap((end, index) => reader.push(stream.subarray(positions[index], end)));
+      const events = positions
+        .slice(1)
+        .flatMap((end, index) => reader.push(stream.subarray(positions[index], end)));
       expect(events.map(({ data }) => data)).toEqual(whole.map(({ data }) => data));
       expect(Buffer.concat(events.map(({ raw }) => raw)).equals(stream)).toBe(true);
     }),
@@ -73,11 +81,14 @@ test('the key of the connection is removed from an event, whose checksum is righ
   const redaction = { text: (value: string) => value.replaceAll('secret-key', '[redacted]') };
   for (const from of ['aws_chunks', 'aws_events'] as const) {
     const given =
-      from === 'aws_chunks' ? awsChunk('{"type":"ping","text":"secret-key"}') : awsEvent('ping', { text: 'secret-key' });
+      from === 'aws_chunks'
+        ? awsChunk('{"type":"ping","text":"secret-key"}')
+        : awsEvent('ping', { text: 'secret-key' });
     const filter = createFrameFilter({ usage, open, from, to: from, redaction });
     const [frame] = readFrames(filter.push(given));
     const { bytes } = frame?.payload ?? {};
-    const shown = typeof bytes === 'string' ? Buffer.from(bytes, 'base64').toString() : JSON.stringify(frame?.payload);
+    const shown =
+      typeof bytes === 'string' ? Buffer.from(bytes, 'base64').toString() : JSON.stringify(frame?.payload);
     expect(shown).toContain('[redacted]');
   }
 });
@@ -91,12 +102,15 @@ test('a stream that was damaged is read as one with any further output', () => {
   expect([filter.isBroken, usage.isUnread, usage.outputBound]).toEqual([true, true, 3]);
 });
 
-test.each(['aws_events', 'aws_chunks'] as const)('an exception of %s is an error for its reader', (framing) => {
-  const format = framing === 'aws_events' ? callFormats.converse : callFormats.messages;
-  const [event] = framings[framing].createReader().push(awsException('throttlingException', 'Later.'));
-  const usage = format.response.readStream((value) => value.length, 1);
-  usage.read(JSON.parse(event?.data ?? ''));
-  expect(usage.hasFailed).toBe(true);
-  const [again] = readFrames(framings[framing].write(event?.data ?? ''));
-  expect(again).toEqual({ type: 'throttlingException', isException: true, payload: { message: 'Later.' } });
-});
+test.each(['aws_events', 'aws_chunks'] as const)(
+  'an exception of %s is an error for its reader',
+  (framing) => {
+    const format = framing === 'aws_events' ? callFormats.converse : callFormats.messages;
+    const [event] = framings[framing].createReader().push(awsException('throttlingException', 'Later.'));
+    const usage = format.response.readStream((value) => value.length, 1);
+    usage.read(JSON.parse(event?.data ?? ''));
+    expect(usage.hasFailed).toBe(true);
+    const [again] = readFrames(framings[framing].write(event?.data ?? ''));
+    expect(again).toEqual({ type: 'throttlingException', isException: true, payload: { message: 'Later.' } });
+  },
+);

@@ -22,7 +22,7 @@ export function raiseRoutes(deps: RaiseDependencies): Route[] {
 }
 
 /** The parameters of the paths, whose names depend on the kind. */
-type Params = Readonly<Record<string, string>>;
+type RaisePathParams = Readonly<Record<string, string>>;
 
 function routesOf({ db, ids }: RaiseDependencies, raisable: RaisableKind): Route[] {
   const { operations, path, raiseParameter, noun, area } = raisable;
@@ -73,7 +73,7 @@ function routesOf({ db, ids }: RaiseDependencies, raisable: RaisableKind): Route
       errors: ['conflict'],
       async handler({ params, caller, now }, tx) {
         const limit = await lockRaised(tx, raisable, params);
-        const raiseId = (params as Params)[raiseParameter] ?? '';
+        const raiseId = (params as RaisePathParams)[raiseParameter] ?? '';
         const { before, after } = await endRaise(tx, { limit, raiseId, callerId: caller.keyId, now });
         const views = { before: viewRaise(limit, before, now), after: viewRaise(limit, after, now) };
         return { body: {}, changes: [changeOf('raise', after, views, 'limit.raise_ended')] };
@@ -82,7 +82,11 @@ function routesOf({ db, ids }: RaiseDependencies, raisable: RaisableKind): Route
   ];
 }
 
-async function requireRaised(db: Queryable, raisable: RaisableKind, params: Params): Promise<LimitRow> {
+async function requireRaised(
+  db: Queryable,
+  raisable: RaisableKind,
+  params: RaisePathParams,
+): Promise<LimitRow> {
   const { id: orgId = '' } = params;
   const { kind, idParameter } = raisable;
   return found(
@@ -93,7 +97,11 @@ async function requireRaised(db: Queryable, raisable: RaisableKind, params: Para
 }
 
 /** Locks the limit, so that its raises change one after the other. */
-async function lockRaised(tx: Transaction, raisable: RaisableKind, params: Params): Promise<LimitRow> {
+async function lockRaised(
+  tx: Transaction,
+  raisable: RaisableKind,
+  params: RaisePathParams,
+): Promise<LimitRow> {
   const { org_id, id } = await requireRaised(tx, raisable, params);
   return found(await lockLimit(tx, org_id, raisable.kind, id));
 }

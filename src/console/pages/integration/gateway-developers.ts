@@ -149,9 +149,13 @@ function columnsOf(spend: DeveloperSpend): Column<UsageItem>[] {
     { title: 'Budget', cell: (row) => budgetCell(spend, row[field] ?? null) },
     {
       title: '',
-      cell: (row) =>
-        row[field] != null &&
-        html`<a href="${link('/console/runs', { [field]: row[field], ...period.query })}">Runs<span class="hidden"> of ${developerName(spend, row[field])}</span></a>`,
+      cell: (row) => {
+        const about = html`<span class="hidden"> of ${developerName(spend, row[field])}</span>`;
+        return (
+          row[field] != null &&
+          html`<a href="${link('/console/runs', { [field]: row[field], ...period.query })}">Runs${about}</a>`
+        );
+      },
     },
   ];
 }

@@ -33,7 +33,7 @@ interface IdempotentEffect {
 }
 
 /** Headers of the request that decide whether it has an effect. */
-interface Conditions {
+interface EffectConditions {
   /** Values of the `Idempotency-Key` header as they were sent; empty if it is absent. */
   readonly keyLines: readonly string[];
   /** Value of the `If-Match` header; undefined if it is absent. */
@@ -44,7 +44,7 @@ type Writer = (
   endpoint: RouteEndpoint,
   run: WriteRun,
   call: HandlerContext,
-  conditions: Conditions,
+  conditions: EffectConditions,
 ) => Promise<Reply>;
 
 const replayedHeader = { 'idempotent-replayed': 'true' };
@@ -55,7 +55,7 @@ export function createWriter(deps: WriterDependencies): Writer {
     endpoint: RouteEndpoint,
     run: WriteRun,
     call: HandlerContext,
-    { keyLines, ifMatch }: Conditions,
+    { keyLines, ifMatch }: EffectConditions,
   ): Promise<Reply> {
     const { route } = endpoint;
     if (run.kind === 'decision') {

@@ -1,16 +1,16 @@
 /** The response of a plain call that was streamed: put together from the relayed stream, which is settled and may be cut like any other. */
-import type { AssemblyFormat } from '../../kernel/providers/stream-assembly.ts';
-import type { Reply } from '../../platform/http/message/reply.ts';
-import type { AdmittedRequest } from '../admitted-request.ts';
-import { callHeaders } from '../call-headers.ts';
-import type { CallInterruption } from '../call-interruption.ts';
-import type { CallStream } from '../call-stream.ts';
-import { responseInterrupted, responseNotAssembled } from '../errors/call-errors.ts';
-import type { ReceivedResponse } from '../forward/attempts.ts';
-import type { GatewayContext } from '../gateway-context.ts';
-import type { SettledCall } from '../settle/settlements.ts';
-import type { StreamEnd } from '../stream/relay-stream.ts';
-import { assembleStream, type ReadAssembly } from './assemble-stream.ts';
+import type { AssemblyFormat } from '../kernel/providers/stream-assembly.ts';
+import type { Reply } from '../platform/http/message/reply.ts';
+import type { AdmittedRequest } from './admitted-request.ts';
+import { assembleStream, type ReadAssembly } from './assemble/assemble-stream.ts';
+import { callHeaders } from './call-headers.ts';
+import type { CallInterruption } from './call-interruption.ts';
+import type { CallStream } from './call-stream.ts';
+import { responseInterrupted, responseNotAssembled } from './errors/call-errors.ts';
+import type { ReceivedResponse } from './forward/attempts.ts';
+import type { GatewayContext } from './gateway-context.ts';
+import type { SettledCall } from './settle/settlements.ts';
+import type { StreamEnd } from './stream/relay-stream.ts';
 
 export interface AssembledCall {
   readonly stream: CallStream;
