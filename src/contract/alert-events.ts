@@ -14,7 +14,7 @@ export const alertEvents = [
   'statement.drift',
   'key.expiring',
   'approval.requested',
-  'limit.raise_requested',
+  'raise.requested',
   'webhook.disabled',
   'org.suspended',
 ] as const satisfies readonly EventType[];

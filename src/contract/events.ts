@@ -652,19 +652,19 @@ export const eventCatalog = {
       expected_at_window_end: '126.8',
     },
   ),
-  'limit.raised': kind('A limit was raised for a while.', Raise, raise),
-  'limit.raise_ended': kind('A temporary raise of a limit ended: by itself, or early.', Raise, {
+  'raise.created': kind('A limit was raised for a while.', Raise, raise),
+  'raise.ended': kind('A temporary raise of a limit ended: by itself, or early.', Raise, {
     ...raise,
     state: 'ended',
     ended_at: raise.until,
   }),
-  'limit.raise_requested': kind('A raise of a limit was requested.', RaiseRequest, raiseRequest),
-  'limit.raise_approved': kind('A request for a raise of a limit was approved.', RaiseRequest, {
+  'raise.requested': kind('A raise of a limit was requested.', RaiseRequest, raiseRequest),
+  'raise.approved': kind('A request for a raise of a limit was approved.', RaiseRequest, {
     ...decidedRequest,
     state: 'approved',
     raise_id: raise.id,
   }),
-  'limit.raise_denied': kind('A request for a raise of a limit was denied.', RaiseRequest, {
+  'raise.denied': kind('A request for a raise of a limit was denied.', RaiseRequest, {
     ...decidedRequest,
     state: 'denied',
     decision_reason: 'Use the smaller model.',

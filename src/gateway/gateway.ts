@@ -20,6 +20,7 @@ import type { LookupOptions } from '../platform/outbound/checked-lookup.ts';
 import { SlicedWork } from '../platform/sliced-work.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { AdmittedRequest } from './admitted-request.ts';
+import { withRequestLink } from './ask-for-more.ts';
 import { createPartialStreams } from './assemble/partial-streams.ts';
 import { callHeadersOf } from './attribution-headers.ts';
 import { CallMemory } from './body/call-memory.ts';
@@ -77,6 +78,8 @@ export interface GatewayDependencies
     readonly callsMax: number;
     readonly drainsMax: number;
   };
+  /** The URL of the service, for links in denials. */
+  baseUrl(): string;
   /** Called for each call that a check has denied. */
   recordDenial(denied: DeniedCall): void;
 }
@@ -269,7 +272,8 @@ export function createGateway(deps: GatewayDependencies): Gateway {
       if (error instanceof ApiError) {
         deps.recordDenial({ error, caller, traceId: request.traceId, body: subject });
       }
-      throw withHoldingCalls(error, request.now, (counterKey) => holdingIn(caller.tenantId, counterKey));
+      const denial = withRequestLink(error, caller, deps.baseUrl);
+      throw withHoldingCalls(denial, request.now, (counterKey) => holdingIn(caller.tenantId, counterKey));
     }
   }
 

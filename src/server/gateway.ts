@@ -90,6 +90,7 @@ export function createAppGateway(deps: AppDependencies, components: Components):
       callsMax: config.gatewayStreamsMax,
       drainsMax: config.gatewayDrainsMax,
     },
+    baseUrl: deps.baseUrl,
     recordDenial: (denied) => refusals.note({ ...denied, operation: 'gateway.call' }),
   });
   gateway.register(components.metrics.registry);

@@ -42,9 +42,7 @@ export function createMessages({ db, baseUrl }: MessageDependencies): BuildMessa
   return async (event) => {
     const org = await findOrg(db, event.orgId);
     const timezone = org?.timezone ?? 'UTC';
-    const text = event.type.startsWith('limit.')
-      ? await textOfLimit(event, timezone)
-      : textOf(event, timezone);
+    const text = isAboutLimit(event.type) ? await textOfLimit(event, timezone) : textOf(event, timezone);
     return {
       ...text,
       orgName: shortened(org?.name ?? event.orgId, orgNameCharsMax),
@@ -66,12 +64,16 @@ export function createMessages({ db, baseUrl }: MessageDependencies): BuildMessa
         return exhaustedText(data as Parameters<typeof exhaustedText>[0], context);
       case 'limit.exhaustion_forecast':
         return forecastText(data as Parameters<typeof forecastText>[0], context);
-      case 'limit.raise_requested':
+      case 'raise.requested':
         return raiseRequestText(data as Parameters<typeof raiseRequestText>[0], context);
       default:
         return otherText(type);
     }
   }
+}
+
+function isAboutLimit(type: string): boolean {
+  return type.startsWith('limit.') || type === 'raise.requested';
 }
 
 /** The data of an event has the form that the catalog declares for its type. */

@@ -46,7 +46,7 @@ export function recordEndedRaises({ db, ids, heads, clock }: EndedRaisesDependen
           after: viewRaise(raised, row, now),
         };
         const actor = { kind: 'service', id: 'raises', at: now } as const;
-        const change = changeOf('raise', row, views, 'limit.raise_ended');
+        const change = changeOf('raise', row, views, 'raise.ended');
         await recordChange(tx, { ids, heads }, actor, 'raises.end', change);
       }
       return ended.length === perBatch;

@@ -123,7 +123,7 @@ describe('a raise', () => {
     ];
     await call('DELETE', `/budgets/${budgetId}/raises/${early.id}`);
     await world.runJob('record-ended-raises');
-    expect(await eventsOf('limit.raise_ended')).toHaveLength(1);
+    expect(await eventsOf('raise.ended')).toHaveLength(1);
     world.clock.advanceSeconds(3_600);
     expect((await call('GET', `/budgets/${budgetId}/raises`)).json.data).toMatchObject([
       { id: alone.id, state: 'ended', ended_at: alone.until, ended_by: null },
@@ -131,8 +131,8 @@ describe('a raise', () => {
     ]);
     await world.runJob('record-ended-raises');
     await world.runJob('record-ended-raises');
-    expect(await eventsOf('limit.raised')).toMatchObject([early, alone]);
-    expect(await eventsOf('limit.raise_ended')).toMatchObject([
+    expect(await eventsOf('raise.created')).toMatchObject([early, alone]);
+    expect(await eventsOf('raise.ended')).toMatchObject([
       { id: early.id, limit_name: 'All', ended_by: expect.stringMatching(/^key_/) },
       { id: alone.id, limit_name: 'All', ended_at: alone.until, ended_by: null },
     ]);

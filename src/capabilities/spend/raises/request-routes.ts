@@ -52,7 +52,7 @@ export function raiseRequestRoutes({ db, ids }: { readonly db: Database; readonl
       async handler({ body, caller, now }, tx) {
         const { limit, row } = await requestRaise(tx, ids, { caller, now }, body);
         const after = viewRequest(limit, row, now);
-        return { body: after, changes: [changeOf('raise_request', row, { after }, 'limit.raise_requested')] };
+        return { body: after, changes: [changeOf('raise_request', row, { after }, 'raise.requested')] };
       },
     }),
     read({
@@ -99,8 +99,8 @@ export function raiseRequestRoutes({ db, ids }: { readonly db: Database; readonl
         return {
           body: views.after,
           changes: [
-            changeOf('raise_request', after, views, 'limit.raise_approved'),
-            changeOf('raise', raise, { after: viewRaise(limit, raise, now) }, 'limit.raised'),
+            changeOf('raise_request', after, views, 'raise.approved'),
+            changeOf('raise', raise, { after: viewRaise(limit, raise, now) }, 'raise.created'),
           ],
         };
       },
@@ -122,7 +122,7 @@ export function raiseRequestRoutes({ db, ids }: { readonly db: Database; readonl
         const views = { before: viewRequest(limit, before, now), after: viewRequest(limit, after, now) };
         return {
           body: views.after,
-          changes: [changeOf('raise_request', after, views, 'limit.raise_denied')],
+          changes: [changeOf('raise_request', after, views, 'raise.denied')],
         };
       },
     }),

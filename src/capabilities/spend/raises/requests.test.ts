@@ -145,13 +145,13 @@ describe('a request for a raise', () => {
     const { json } = await ask();
     await send('POST', `/raise-requests/${json.id}/approve`, admin);
     const events = await world.db.query<{ type: string }>(
-      `SELECT type FROM outbox WHERE tenant_id = $1 AND type LIKE 'limit.raise%' ORDER BY created_at, id`,
+      `SELECT type FROM outbox WHERE tenant_id = $1 AND type LIKE 'raise.%' ORDER BY created_at, id`,
       [org.id],
     );
     expect(events.map(({ type }) => type).sort()).toEqual([
-      'limit.raise_approved',
-      'limit.raise_requested',
-      'limit.raised',
+      'raise.approved',
+      'raise.created',
+      'raise.requested',
     ]);
     const actions = await world.db.query<{ action: string }>(
       `SELECT action FROM audit_log WHERE tenant_id = $1 AND action LIKE 'raise%' ORDER BY seq`,

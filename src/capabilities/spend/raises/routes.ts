@@ -46,7 +46,7 @@ function routesOf({ db, ids }: RaiseDependencies, raisable: RaisableKind): Route
         const limit = await lockRaised(tx, raisable, params);
         const row = await createRaise(tx, ids, { limit, body, callerId: caller.keyId, now });
         const after = viewRaise(limit, row, now);
-        return { body: after, changes: [changeOf('raise', row, { after }, 'limit.raised')] };
+        return { body: after, changes: [changeOf('raise', row, { after }, 'raise.created')] };
       },
     }),
     read({
@@ -76,7 +76,7 @@ function routesOf({ db, ids }: RaiseDependencies, raisable: RaisableKind): Route
         const raiseId = (params as RaisePathParams)[raiseParameter] ?? '';
         const { before, after } = await endRaise(tx, { limit, raiseId, callerId: caller.keyId, now });
         const views = { before: viewRaise(limit, before, now), after: viewRaise(limit, after, now) };
-        return { body: {}, changes: [changeOf('raise', after, views, 'limit.raise_ended')] };
+        return { body: {}, changes: [changeOf('raise', after, views, 'raise.ended')] };
       },
     }),
   ];

@@ -90,7 +90,7 @@ const alertLabels: Readonly<Record<AlertEvent, string>> = {
   'statement.drift': "A provider's statement differs from the ledger",
   'key.expiring': 'An API key expires soon',
   'approval.requested': 'A run needs an approval',
-  'limit.raise_requested': 'Someone asks to raise a limit',
+  'raise.requested': 'Someone asks to raise a limit',
   'webhook.disabled': 'A webhook was disabled',
   'org.suspended': 'The organization was suspended',
 };
