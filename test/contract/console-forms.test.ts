@@ -104,8 +104,8 @@ describe('an action', () => {
       .filter(({ method, audience }) => method === 'POST' && audience !== 'operator')
       .map(({ path }) => path)
       .filter((path) => !offered.some((action) => patternOf(path).test(action)));
-    // The crawl opens one page of each kind: no limit is raised, its webhook is not paused and its delivery waits, its detector is built-in,
-    // and single sign-on is not set up.
+    // The crawl opens one page of each kind: no limit is raised, its webhook is not paused and its delivery waits, its
+    // detector is built-in, and single sign-on is not set up.
     expect(missing).toEqual([
       '/console/limits/budgets/{budget_id}/raises/{raise_id}/end',
       '/console/limits/customers/{limit_id}/raises/{limit_raise_id}/end',
