@@ -235,6 +235,20 @@ describe('a key that expires', () => {
   });
 });
 
+/** Raises a budget and ends the raise, and decides on two requests for raises. */
+async function raiseAndAsk(budgetPath: string, limit_id: string): Promise<void> {
+  const until = new Date(world.clock.now().getTime() + 3_600_000).toISOString();
+  const raise = { amount_usd: '1', until, reason: 'a' };
+  const { json } = await call('POST', `${budgetPath}/raises`, raise);
+  await call('DELETE', `${budgetPath}/raises/${json.id}`);
+  const { secret } = await world.mintKey(org, 'member', ['budgets:read']);
+  const requests = `/v1/orgs/${org.id}/raise-requests`;
+  for (const verb of ['deny', 'approve']) {
+    const asked = await world.request('POST', requests, { key: secret, body: { ...raise, limit_id } });
+    await call('POST', `${requests}/${asked.json.id}/${verb}`);
+  }
+}
+
 test('every stored event matches the catalog', async () => {
   org = await world.createOrg();
   const path = `/v1/orgs/${org.id}`;
@@ -247,6 +261,7 @@ test('every stored event matches the catalog', async () => {
     limit_usd: '1',
   });
   await call('PATCH', `${path}/budgets/${budget.id}`, { name: 'b' });
+  await raiseAndAsk(`${path}/budgets/${budget.id}`, budget.id);
   await call('DELETE', `${path}/budgets/${budget.id}`);
   await call('PUT', `${path}/spend-cap`, { cap_usd: '1' });
   await call('DELETE', `${path}/spend-cap`);
