@@ -251,6 +251,13 @@ export const randomTests = {
     seeds: expensive,
     regressions: [],
   },
+  'gateway-paced-chaos': {
+    file: 'src/gateway/paced-chaos.test.ts',
+    projects: embedded,
+    seedsPerTurn: 3,
+    seeds: cheap,
+    regressions: [],
+  },
   'ledger-growth': {
     file: 'src/ledger/growth.test.ts',
     projects: both,
