@@ -1,4 +1,4 @@
-/** What the environment says about the clouds that this service runs on. */
+/** Settings and variables about the clouds that this service runs on. */
 import { listOf } from './parsers.ts';
 
 export interface CloudSurroundings {

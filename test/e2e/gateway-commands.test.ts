@@ -271,6 +271,7 @@ test('connect states the models of deployments, for an existing connection witho
 });
 
 test('connect takes credentials of a cloud, whose secrets are not on the command line', async () => {
+  const orgId = (await api('GET', '/v1/admin/orgs', operatorKey)).data[0].id as string;
   const args = [
     'connect',
     'azure',
@@ -278,6 +279,8 @@ test('connect takes credentials of a cloud, whose secrets are not on the command
     'cloud',
     '--base-url',
     'https://models.openai.azure.com/openai/v1',
+    '--org',
+    orgId,
   ];
   const fields = ['--credentials', 'static', '--credential', 'tenant_id=t1', '--credential', 'client_id=c1'];
   const plain = await run([...args, ...fields, '--credential', 'client_secret=canary-of-azure']);
@@ -291,7 +294,6 @@ test('connect takes credentials of a cloud, whose secrets are not on the command
   expect(created.code, created.stderr).toBe(0);
   expect(created.stdout).toContain('with the credentials `static`');
   expect(created.stdout + created.stderr).not.toContain('canary');
-  const orgId = await onlyOrg();
   const { data } = await api('GET', `/v1/orgs/${orgId}/connections?name=cloud`, await ownerKey(orgId));
   expect(data).toMatchObject([{ credentials: { source: 'static', tenant_id: 't1', client_id: 'c1' } }]);
   const denied = await run([...args, '--credentials', 'managed_identity']);

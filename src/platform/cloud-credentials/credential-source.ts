@@ -2,7 +2,7 @@
 import type { FetchOptions } from '../outbound/fetch.ts';
 import type { Credential } from './credential.ts';
 
-/** What a connection says about its credentials, besides their source. */
+/** The fields of the credentials of a connection, besides their source. */
 export interface CredentialFields {
   readonly role_arn?: string;
   readonly external_id?: string;
@@ -57,7 +57,7 @@ export interface InvalidField {
 
 export interface CredentialRequest {
   readonly fields: CredentialFields;
-  /** Who asks. It becomes the name and the tags of sessions, which bills and audit logs of a cloud show. */
+  /** The connection that needs the credential. It becomes the name and the tags of sessions, which bills and audit logs of a cloud show. */
   readonly owner: CredentialOwner;
   readonly region: string | undefined;
   readonly surroundings: Surroundings;
@@ -74,7 +74,7 @@ export interface IssuedCredential {
   readonly expiresAtMs: number | undefined;
 }
 
-/** What this process has got from its cloud. */
+/** Everything that sources read from outside of the connection. */
 export interface Surroundings {
   /** The documented variables of the clouds (`cloud-variables.ts`). */
   readonly variables: Readonly<Record<string, string | undefined>>;

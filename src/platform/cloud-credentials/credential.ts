@@ -1,4 +1,4 @@
-/** What a request to a provider is authenticated with. Never log a credential. */
+/** Authenticates a request to a provider. Must never be logged. */
 export type ProviderCredential = KeyCredential | BearerCredential | AwsCredential;
 /** Short where nothing else is a credential. */
 export type { ProviderCredential as Credential };

@@ -1,6 +1,7 @@
 /** OIDC tokens of this process, which its platform writes to files and replaces before they expire. */
-import { readTokenFile } from './ask-for-token.ts';
+
 import { type CredentialRequest, CredentialUnavailable } from './credential-source.ts';
+import { readTokenFile } from './token-requests.ts';
 
 /** Names in the setting, and the documented variables that are used without it. */
 const variables = {

@@ -1,6 +1,7 @@
 /** The answer of a token endpoint of OAuth. */
-import { textIn } from './ask-for-token.ts';
+
 import { CredentialUnavailable, type IssuedCredential } from './credential-source.ts';
+import { textIn } from './token-requests.ts';
 
 /** Returns the token in an answer of OAuth. Its time counts from the request. */
 export function issuedToken(

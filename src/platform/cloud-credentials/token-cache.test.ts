@@ -7,11 +7,11 @@ const minute = 60_000;
 const lifetime = 60 * minute;
 let nowMs: number;
 let cache: TokenCache;
-let asked: number;
+let requests: number;
 
 beforeEach(() => {
   nowMs = 1_000_000;
-  asked = 0;
+  requests = 0;
   cache = createTokenCache({ nowMs: () => nowMs });
 });
 
@@ -19,12 +19,12 @@ const token = (text: string): Credential => ({ type: 'bearer', token: text });
 
 /** Issues `token-1`, `token-2` and so on, each for an hour. */
 async function issue(): Promise<IssuedCredential> {
-  asked += 1;
-  return { credential: token(`token-${asked}`), expiresAtMs: nowMs + lifetime };
+  requests += 1;
+  return { credential: token(`token-${requests}`), expiresAtMs: nowMs + lifetime };
 }
 
 async function refuse(): Promise<IssuedCredential> {
-  asked += 1;
+  requests += 1;
   throw new CredentialUnavailable('AWS STS answered 403 AccessDenied');
 }
 
@@ -34,13 +34,13 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 test('returns a cached credential without a promise', async () => {
   expect(await cache.find('a', '1', issue)).toEqual(token('token-1'));
   expect(cache.find('a', '1', issue)).toEqual(token('token-1'));
-  expect(asked).toBe(1);
+  expect(requests).toBe(1);
 });
 
 test('two callers at once share one request', async () => {
   const [one, other] = [cache.find('a', '1', issue), cache.find('a', '1', issue)];
   expect(await Promise.all([one, other])).toEqual([token('token-1'), token('token-1')]);
-  expect(asked).toBe(1);
+  expect(requests).toBe(1);
 });
 
 test('two callers of different credentials do not share one', async () => {
@@ -54,13 +54,13 @@ test('renews a credential before it expires, and no call waits for it', async ()
   await cache.find('a', '1', issue);
   nowMs += lifetime - 5 * minute - 1;
   expect(cache.find('a', '1', issue)).toEqual(token('token-1'));
-  expect(asked).toBe(1);
+  expect(requests).toBe(1);
   nowMs += 1;
   expect(cache.find('a', '1', issue)).toEqual(token('token-1'));
   expect(cache.find('a', '1', issue)).toEqual(token('token-1'));
   await settled();
   expect(cache.find('a', '1', issue)).toEqual(token('token-2'));
-  expect(asked).toBe(2);
+  expect(requests).toBe(2);
 });
 
 test('a renewal that fails leaves the old credential in use until it expires, and is recorded and repeated', async () => {
@@ -82,7 +82,7 @@ test('a renewal that fails leaves the old credential in use until it expires, an
   ]);
   expect(cache.find('a', '1', refuse)).toEqual(token('token-1'));
   await settled();
-  expect(asked, 'pauses between two renewals').toBe(2);
+  expect(requests, 'pauses between two renewals').toBe(2);
   nowMs += 15_000;
   expect(cache.find('a', '1', issue)).toEqual(token('token-1'));
   await settled();
@@ -102,22 +102,22 @@ test('an expired credential is not used, also if no new one can be had', async (
 test('calls that follow a failure within a second fail at once, without another request', async () => {
   await expect(cache.find('a', '1', refuse)).rejects.toThrow(CredentialUnavailable);
   expect(() => cache.find('a', '1', refuse)).toThrow(CredentialUnavailable);
-  expect(asked).toBe(1);
+  expect(requests).toBe(1);
   nowMs += 1_000;
   expect(await cache.find('a', '1', issue)).toEqual(token('token-2'));
 });
 
-test('a service that keeps returning a credential which expires soon is not asked with each call', async () => {
+test('a service that keeps returning a credential which expires soon is not called each time', async () => {
   const soon = async () => ({ ...(await issue()), expiresAtMs: nowMs + 2 * 15_000 });
   await cache.find('a', '1', soon);
   nowMs += 15_000 - 1;
   cache.find('a', '1', soon);
   await settled();
-  expect(asked).toBe(1);
+  expect(requests).toBe(1);
   nowMs += 1;
   cache.find('a', '1', soon);
   await settled();
-  expect(asked).toBe(2);
+  expect(requests).toBe(2);
 });
 
 test('an unexpected error is recorded without its text', async () => {
@@ -142,7 +142,7 @@ test('a credential that was rejected is renewed by the next call, at most every 
   cache.renewEarly('a');
   expect(cache.find('a', '1', issue)).toEqual(token('token-1'));
   await settled();
-  expect(asked, 'a credential that was just issued').toBe(1);
+  expect(requests, 'a credential that was just issued').toBe(1);
   nowMs += 15_000;
   cache.renewEarly('a');
   expect(cache.find('a', '1', issue)).toEqual(token('token-1'));
@@ -156,5 +156,5 @@ test('keys that do not expire are not acquired again', async () => {
   nowMs += 365 * 24 * lifetime;
   cache.renewEarly('a');
   expect(cache.find('a', '1', issue)).toEqual(token('fixed'));
-  expect(asked).toBe(0);
+  expect(requests).toBe(0);
 });

@@ -5,7 +5,7 @@ const role = 'arn:aws:iam::123456789012:role/purser-a';
 const allowed = (orgId: string | undefined, identity?: string): AllowedIdentity => ({ orgId, identity });
 
 test.each([
-  ['nobody is allowed by default', [], 'org_1', undefined, false],
+  ['no organization is allowed by default', [], 'org_1', undefined, false],
   ['an organization that is listed', [allowed('org_1')], 'org_1', role, true],
   ['another organization', [allowed('org_1')], 'org_2', role, false],
   ['every organization', [allowed(undefined)], 'org_2', undefined, true],

@@ -1,6 +1,6 @@
 /**
- * Which identities of this service an organization may use, and where the tokens of these may be sent. The operator decides: whoever may
- * create connections could otherwise act with the rights of the service, or send its token to a server of their own.
+ * Decides which identities of this service an organization may use, and where their tokens may be sent. The operator configures both: an
+ * organization could otherwise act with the rights of the service, or send its token to a server of its own.
  */
 import { knownHostOf } from '../../../kernel/known-hosts.ts';
 import { isSameUrl } from './base-url.ts';

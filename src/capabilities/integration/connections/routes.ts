@@ -127,6 +127,7 @@ function storedConnectionRoutes({
         '`overlap_seconds` at most. Another rotation within that time ends the older key.',
       access: admin,
       body: RotateConnectionKey,
+      bodyLimitBytes: bodyLimits.lists,
       response: ConnectionView,
       handler: async ({ params, body, now }, tx) =>
         outcome(await rotateConnectionKey(tx, rules, connectionName(params), now, body), now),

@@ -15,7 +15,7 @@ import { environmentKeys } from './environment.ts';
 import { instanceRole } from './instance.ts';
 import { sessionName } from './session-name.ts';
 import { keysIn } from './static-keys.ts';
-import { askSts } from './sts.ts';
+import { callSts } from './sts.ts';
 import { hasWebIdentity, webIdentityRole } from './web-identity.ts';
 
 /** Maximum for a role that another role assumes. */
@@ -34,7 +34,7 @@ export const assumeRole: CredentialSource = {
     const isOfService = assumeRole.usesService(fields);
     const by = isOfService ? (await serviceRole(request)).credential : keysIn(fields);
     const externalId = isOfService ? owner.orgId : external_id;
-    return askSts(
+    return callSts(
       request,
       'AssumeRole',
       {

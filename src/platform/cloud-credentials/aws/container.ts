@@ -1,10 +1,11 @@
 /** The endpoint with which ECS and EKS Pod Identity give a container the credentials of its role. */
-import { askForJson, readTokenFile } from '../ask-for-token.ts';
+
 import {
   type CredentialRequest,
   CredentialUnavailable,
   type IssuedCredential,
 } from '../credential-source.ts';
+import { readTokenFile, requestJson } from '../token-requests.ts';
 import { issuedRole } from './role-answer.ts';
 
 const ecsOrigin = 'http://169.254.170.2';
@@ -32,5 +33,5 @@ export async function containerRole({ surroundings }: CredentialRequest): Promis
       ? variables.AWS_CONTAINER_AUTHORIZATION_TOKEN
       : await readTokenFile(surroundings, file, 'AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE');
   const headers = token === undefined ? {} : { authorization: token };
-  return issuedRole(await askForJson(surroundings, { service, url, headers }), service);
+  return issuedRole(await requestJson(surroundings, { service, url, headers }), service);
 }

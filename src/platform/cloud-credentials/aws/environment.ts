@@ -1,6 +1,7 @@
 /** Keys in the environment of this service. */
-import { variableOf } from '../ask-for-token.ts';
+
 import type { CredentialRequest, CredentialSource, IssuedCredential } from '../credential-source.ts';
+import { variableOf } from '../token-requests.ts';
 
 export const environment: CredentialSource = {
   required: [],

@@ -1,11 +1,12 @@
 /** The role of the container or instance that this service runs on. */
-import { askForJson, askForText } from '../ask-for-token.ts';
+
 import {
   type CredentialRequest,
   type CredentialSource,
   CredentialUnavailable,
   type IssuedCredential,
 } from '../credential-source.ts';
+import { requestJson, requestText } from '../token-requests.ts';
 import { containerRole, hasContainerEndpoint } from './container.ts';
 import { issuedRole } from './role-answer.ts';
 
@@ -33,18 +34,18 @@ export async function instanceRole({ surroundings }: CredentialRequest): Promise
     (variables.AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE?.toLowerCase() === 'ipv6'
       ? 'http://[fd00:ec2::254]'
       : 'http://169.254.169.254');
-  const session = await askForText(surroundings, {
+  const session = await requestText(surroundings, {
     service,
     url: `${origin}/latest/api/token`,
     method: 'PUT',
     headers: { 'x-aws-ec2-metadata-token-ttl-seconds': sessionSeconds, 'content-length': '0' },
   });
   const headers = { 'x-aws-ec2-metadata-token': session.trim() };
-  const list = await askForText(surroundings, { service, url: `${origin}${credentialsPath}`, headers });
+  const list = await requestText(surroundings, { service, url: `${origin}${credentialsPath}`, headers });
   const [role = ''] = list.trim().split('\n');
   if (role === '') {
     throw new CredentialUnavailable('the EC2 instance has no role');
   }
   const url = `${origin}${credentialsPath}${encodeURIComponent(role.trim())}`;
-  return issuedRole(await askForJson(surroundings, { service, url, headers }), service);
+  return issuedRole(await requestJson(surroundings, { service, url, headers }), service);
 }

@@ -1,6 +1,7 @@
 /** The answer of the metadata services of AWS. */
-import { textIn, timeIn } from '../ask-for-token.ts';
+
 import type { IssuedCredential } from '../credential-source.ts';
+import { textIn, timeIn } from '../token-requests.ts';
 
 export function issuedRole(answer: Readonly<Record<string, unknown>>, service: string): IssuedCredential {
   return {

@@ -1,5 +1,5 @@
 /** The Security Token Service of AWS. */
-import { askForText } from '../ask-for-token.ts';
+
 import type { AwsCredential } from '../credential.ts';
 import {
   type CredentialRequest,
@@ -7,6 +7,7 @@ import {
   type IssuedCredential,
 } from '../credential-source.ts';
 import { signAws } from '../sign-aws.ts';
+import { requestText } from '../token-requests.ts';
 
 const version = '2011-06-15';
 const globalRegion = 'us-east-1';
@@ -21,7 +22,7 @@ export function stsHost(region: string): string {
 }
 
 /** Calls an action that returns credentials; it is signed with `by`, if that is given. */
-export async function askSts(
+export async function callSts(
   request: CredentialRequest,
   action: string,
   parameters: Readonly<Record<string, string>>,
@@ -40,7 +41,7 @@ export async function askSts(
     });
   }
   return credentialIn(
-    await askForText(surroundings, { service: 'AWS STS', url: url.href, method: 'POST', headers, body }),
+    await requestText(surroundings, { service: 'AWS STS', url: url.href, method: 'POST', headers, body }),
   );
 }
 

@@ -1,9 +1,10 @@
 /** The role of the Kubernetes service account of this service: IAM roles for service accounts, or EKS Pod Identity. */
-import { readTokenFile, variableOf } from '../ask-for-token.ts';
+
 import type { CredentialRequest, CredentialSource, IssuedCredential } from '../credential-source.ts';
+import { readTokenFile, variableOf } from '../token-requests.ts';
 import { containerRole, hasContainerEndpoint } from './container.ts';
 import { sessionName } from './session-name.ts';
-import { askSts } from './sts.ts';
+import { callSts } from './sts.ts';
 
 export const webIdentity: CredentialSource = {
   required: [],
@@ -26,7 +27,7 @@ export function hasWebIdentity({ surroundings: { variables } }: CredentialReques
  */
 export async function webIdentityRole(request: CredentialRequest): Promise<IssuedCredential> {
   const file = variableOf(request, 'AWS_WEB_IDENTITY_TOKEN_FILE');
-  return askSts(request, 'AssumeRoleWithWebIdentity', {
+  return callSts(request, 'AssumeRoleWithWebIdentity', {
     RoleArn: variableOf(request, 'AWS_ROLE_ARN'),
     RoleSessionName: request.surroundings.variables.AWS_ROLE_SESSION_NAME ?? sessionName(request.owner),
     WebIdentityToken: await readTokenFile(request.surroundings, file, 'AWS_WEB_IDENTITY_TOKEN_FILE'),

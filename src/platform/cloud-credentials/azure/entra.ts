@@ -1,6 +1,5 @@
 /** Access tokens of Microsoft Entra for the models of Azure. */
 import { createHash, randomUUID, X509Certificate } from 'node:crypto';
-import { askForJson, textIn } from '../ask-for-token.ts';
 import {
   type CredentialFields,
   type CredentialRequest,
@@ -9,6 +8,7 @@ import {
   type IssuedCredential,
 } from '../credential-source.ts';
 import { privateKeyOf, signJwt } from '../jwt.ts';
+import { requestJson, textIn } from '../token-requests.ts';
 
 export const azureResource = 'https://cognitiveservices.azure.com';
 const scope = `${azureResource}/.default`;
@@ -28,7 +28,7 @@ export async function entraToken(
   proof: Readonly<Record<string, string>>,
 ): Promise<IssuedCredential> {
   const requestedAtMs = surroundings.nowMs();
-  const answer = await askForJson(surroundings, {
+  const answer = await requestJson(surroundings, {
     service,
     url: tokenUrl(surroundings.variables, tenant),
     method: 'POST',

@@ -1,6 +1,7 @@
 /** An application whose secret or certificate is in the environment of this service. */
-import { readTokenFile, variableOf } from '../ask-for-token.ts';
+
 import type { CredentialSource } from '../credential-source.ts';
+import { readTokenFile, variableOf } from '../token-requests.ts';
 import { certificateProof, entraToken } from './entra.ts';
 
 const certificateVariable = 'AZURE_CLIENT_CERTIFICATE_PATH';

@@ -1,7 +1,8 @@
 /** Workload identity: the token of the Kubernetes service account of this service is exchanged for one of an application. */
-import { variableOf } from '../ask-for-token.ts';
+
 import type { CredentialSource } from '../credential-source.ts';
 import { identityToken } from '../identity-token.ts';
+import { variableOf } from '../token-requests.ts';
 import { assertionProof, checkApplication, entraToken } from './entra.ts';
 
 export const federation: CredentialSource = {

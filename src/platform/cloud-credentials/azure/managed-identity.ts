@@ -1,6 +1,7 @@
 /** The managed identity of the machine or App Service that this service runs on. */
-import { askForJson } from '../ask-for-token.ts';
+
 import type { CredentialRequest, CredentialSource, IssuedCredential } from '../credential-source.ts';
+import { requestJson } from '../token-requests.ts';
 import { azureResource, checkApplication, issuedByEntra } from './entra.ts';
 
 const service = 'the Azure metadata service';
@@ -14,7 +15,7 @@ export const managedIdentity: CredentialSource = {
   async acquire(request): Promise<IssuedCredential> {
     const requestedAtMs = request.surroundings.nowMs();
     return issuedByEntra(
-      await askForJson(request.surroundings, { service, ...addressOf(request) }),
+      await requestJson(request.surroundings, { service, ...addressOf(request) }),
       service,
       requestedAtMs,
     );

@@ -1,8 +1,9 @@
 /** Workload identity federation of Anthropic: a token of this service is exchanged for one by a federation rule. */
-import { askForJson } from '../ask-for-token.ts';
+
 import type { CredentialSource } from '../credential-source.ts';
 import { identityToken } from '../identity-token.ts';
 import { issuedToken } from '../oauth-token.ts';
+import { requestJson } from '../token-requests.ts';
 
 const service = 'Anthropic';
 /** The endpoint requires it. */
@@ -16,7 +17,7 @@ const federation: CredentialSource = {
   async acquire(request) {
     const { fields, surroundings } = request;
     const requestedAtMs = surroundings.nowMs();
-    const answer = await askForJson(surroundings, {
+    const answer = await requestJson(surroundings, {
       service,
       url: surroundings.endpoints.anthropic,
       method: 'POST',

@@ -1,7 +1,8 @@
 /** Workload identity federation of OpenAI: a token of this service is exchanged for one of a service account. */
-import { askForJson, textIn } from '../ask-for-token.ts';
+
 import type { CredentialSource } from '../credential-source.ts';
 import { identityToken } from '../identity-token.ts';
+import { requestJson, textIn } from '../token-requests.ts';
 
 const service = 'OpenAI';
 const defaultSeconds = 3_600;
@@ -14,7 +15,7 @@ const federation: CredentialSource = {
   async acquire(request) {
     const { fields, surroundings } = request;
     const requestedAtMs = surroundings.nowMs();
-    const answer = await askForJson(surroundings, {
+    const answer = await requestJson(surroundings, {
       service,
       url: surroundings.endpoints.openai,
       method: 'POST',

@@ -1,11 +1,12 @@
 /** The file that `GOOGLE_APPLICATION_CREDENTIALS` of this service names: a key of a service account, or a federation. */
-import { parsedObject, readTokenFile, textIn, variableOf } from '../ask-for-token.ts';
+
 import {
   type CredentialRequest,
   type CredentialSource,
   CredentialUnavailable,
   type IssuedCredential,
 } from '../credential-source.ts';
+import { parsedObject, readTokenFile, textIn, variableOf } from '../token-requests.ts';
 import { exchange, exchanged } from './federation.ts';
 import { checkAccount, impersonated } from './google-token.ts';
 import { tokenOfKey } from './service-account.ts';

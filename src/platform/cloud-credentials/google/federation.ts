@@ -2,7 +2,7 @@
  * Workload identity federation: a token of this service, or a signed request that proves its identity at AWS, is exchanged for one of
  * Google.
  */
-import { askForJson } from '../ask-for-token.ts';
+
 import { serviceRole } from '../aws/assume-role.ts';
 import { stsHost, stsRegion } from '../aws/sts.ts';
 import type { AwsCredential } from '../credential.ts';
@@ -16,6 +16,7 @@ import type {
 import { identityToken } from '../identity-token.ts';
 import { issuedToken } from '../oauth-token.ts';
 import { signAws, targetResourceHeader } from '../sign-aws.ts';
+import { requestJson } from '../token-requests.ts';
 import { checkAccount, googleScope, impersonated } from './google-token.ts';
 
 const service = 'Google STS';
@@ -67,7 +68,7 @@ export async function exchanged(
   subject: Readonly<Record<string, string>>,
 ): Promise<IssuedCredential> {
   const requestedAtMs = surroundings.nowMs();
-  const answer = await askForJson(surroundings, {
+  const answer = await requestJson(surroundings, {
     service,
     url: surroundings.endpoints.googleSts,
     method: 'POST',

@@ -1,6 +1,7 @@
 /** Access tokens of Google. */
-import { askForJson, textIn, timeIn } from '../ask-for-token.ts';
+
 import type { CredentialRequest, IssuedCredential } from '../credential-source.ts';
+import { requestJson, textIn, timeIn } from '../token-requests.ts';
 
 export const googleScope = 'https://www.googleapis.com/auth/cloud-platform';
 const lifetime = '3600s';
@@ -15,7 +16,7 @@ export async function impersonated(
     return issued;
   }
   const service = 'Google IAM';
-  const answer = await askForJson(surroundings, {
+  const answer = await requestJson(surroundings, {
     service,
     url: `${surroundings.endpoints.googleIamCredentials}/v1/projects/-/serviceAccounts/${encodeURIComponent(service_account)}:generateAccessToken`,
     method: 'POST',

@@ -1,7 +1,8 @@
 /** The service account of the instance, pod or container that this service runs on. */
-import { askForJson } from '../ask-for-token.ts';
+
 import type { CredentialRequest, CredentialSource, IssuedCredential } from '../credential-source.ts';
 import { issuedToken } from '../oauth-token.ts';
+import { requestJson } from '../token-requests.ts';
 import { checkAccount, googleScope, impersonated } from './google-token.ts';
 
 const service = 'the Google metadata server';
@@ -19,7 +20,7 @@ async function metadataToken({ surroundings }: CredentialRequest): Promise<Issue
   // The address, not the name: a name could be resolved to another host.
   const host = surroundings.variables.GCE_METADATA_HOST ?? '169.254.169.254';
   const requestedAtMs = surroundings.nowMs();
-  const answer = await askForJson(surroundings, {
+  const answer = await requestJson(surroundings, {
     service,
     url: `http://${host}/computeMetadata/v1/instance/service-accounts/default/token?scopes=${encodeURIComponent(googleScope)}`,
     headers: { 'metadata-flavor': 'Google' },

@@ -1,5 +1,5 @@
 /** A key of a service account: its JSON signs an assertion that is exchanged for a token. */
-import { askForJson, parsedObject, textIn } from '../ask-for-token.ts';
+
 import {
   type CredentialFields,
   type CredentialRequest,
@@ -10,6 +10,7 @@ import {
 } from '../credential-source.ts';
 import { privateKeyOf, signJwt } from '../jwt.ts';
 import { issuedToken } from '../oauth-token.ts';
+import { parsedObject, requestJson, textIn } from '../token-requests.ts';
 import { checkAccount, googleScope, impersonated } from './google-token.ts';
 
 const assertionSeconds = 3_600;
@@ -67,7 +68,7 @@ export async function tokenOfKey(
   const service = 'Google OAuth';
   const body = new URLSearchParams({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion });
   return issuedToken(
-    await askForJson(surroundings, { service, url: googleOauth, method: 'POST', body }),
+    await requestJson(surroundings, { service, url: googleOauth, method: 'POST', body }),
     service,
     nowMs,
   );

@@ -1,8 +1,8 @@
 /** Requests to services that issue credentials. Errors contain the status and the code of the answer, never its text. */
 import { type CredentialRequest, CredentialUnavailable, type Surroundings } from './credential-source.ts';
 
-export interface TokenQuestion {
-  /** Who is asked, as an error names it. */
+export interface TokenRequest {
+  /** Name of the service in errors. */
   readonly service: string;
   readonly url: string;
   readonly method?: 'GET' | 'POST' | 'PUT';
@@ -11,9 +11,9 @@ export interface TokenQuestion {
 }
 
 /** Returns the text of a successful answer. */
-export async function askForText(
+export async function requestText(
   { fetch }: Pick<Surroundings, 'fetch'>,
-  { service, url, method = 'GET', headers = {}, body }: TokenQuestion,
+  { service, url, method = 'GET', headers = {}, body }: TokenRequest,
 ): Promise<string> {
   const [type, content] = encoded(body);
   const answer = await fetch(url, {
@@ -38,11 +38,11 @@ export async function askForText(
 }
 
 /** Returns the object in a successful answer. */
-export async function askForJson(
+export async function requestJson(
   surroundings: Pick<Surroundings, 'fetch'>,
-  question: TokenQuestion,
+  request: TokenRequest,
 ): Promise<Readonly<Record<string, unknown>>> {
-  return parsedObject(await askForText(surroundings, question), question.service);
+  return parsedObject(await requestText(surroundings, request), request.service);
 }
 
 export function parsedObject(text: string, what: string): Readonly<Record<string, unknown>> {
@@ -99,7 +99,7 @@ export function variableOf({ surroundings }: CredentialRequest, name: string): s
   return value;
 }
 
-function encoded(body: TokenQuestion['body']): readonly [string | undefined, string | undefined] {
+function encoded(body: TokenRequest['body']): readonly [string | undefined, string | undefined] {
   if (body instanceof URLSearchParams) {
     return ['application/x-www-form-urlencoded', body.toString()];
   }
