@@ -198,14 +198,18 @@ class CallInProgress implements OngoingCall, RelayedCall {
   }
 
   chargesOf(outcome: CallOutcome): CallCharges {
-    this.#outputBounds ??= this.paced?.outputBounds ?? this.#unsentBound();
+    this.#outputBounds ??=
+      this.paced?.outputBounds ?? (outcome.isTruncated === true ? {} : this.#unsentBound());
     return chargesOf(this.#given, outcome, this.#attempts, {
       heldTokens: this.#heldTokens,
       ...this.#outputBounds,
     });
   }
 
-  /** Returns what the provider may have generated and not sent, for a stream whose hold does not follow its time. */
+  /**
+   * Returns what the provider may have generated and not sent, for a stream whose hold does not follow its time. Not for one that is
+   * ended because its hold cannot grow: that is decided when output has just arrived.
+   */
   #unsentBound(): Pick<CallBounds, 'unsentOutputTokens'> {
     const { plan, admitted, caller } = this.#given;
     const { connection } = this.#attempts;

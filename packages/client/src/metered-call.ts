@@ -137,7 +137,8 @@ export class MeteredCall {
   chargesOf(outcome: CallOutcome): SettledUsage {
     const { format, body, inputTokens } = this.plan;
     const { maxOutputTokens } = this;
-    this.#outputBounds ??= this.#paced?.outputBounds ?? this.#unsentBound();
+    this.#outputBounds ??=
+      this.#paced?.outputBounds ?? (outcome.isTruncated === true ? {} : this.#unsentBound());
     const tools = chargedToolsOf(format, body, this.#options.chargesContainers);
     const bounds: CallBounds = {
       inputTokens,
@@ -152,7 +153,10 @@ export class MeteredCall {
     return settledUsage(outcome, bounds, { attempts: [], isEstimated: false });
   }
 
-  /** Returns what the provider may have generated and not sent, for a stream whose hold does not follow its time. */
+  /**
+   * Returns what the provider may have generated and not sent, for a stream whose hold does not follow its time. Not for one that is
+   * ended because its hold cannot grow: that is decided when output has just arrived.
+   */
   #unsentBound(): Pick<CallBounds, 'unsentOutputTokens'> {
     const { plan, maxOutputTokens } = this;
     if (!this.#isStreamed) {
