@@ -35,6 +35,10 @@ def reported(entry):
         return chunks[-1].get("usageMetadata"), {**chunks[-1], "model": chunks[-1]["modelVersion"], "chunks": chunks}
     if "response" in entry:
         return entry["response"].get("usage"), entry["response"]
+    if entry["api"] == "converse":
+        # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStreamMetadataEvent.html
+        metadata = dict(entry["events"]).get("metadata", {})
+        return metadata.get("usage"), metadata
     usage, response = None, {}
     for _, data in entry["events"]:
         if not isinstance(data, dict):
@@ -164,6 +168,21 @@ def gemini_tokens(_, usage):
     )
 
 
+def converse_tokens(_, usage):
+    """
+    https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html: `inputTokens` leaves out what is read from or written to a cache.
+    """
+    read, written = usage.get("cacheReadInputTokens", 0), usage.get("cacheWriteInputTokens", 0)
+    hour = sum(one["inputTokens"] for one in usage.get("cacheDetails", []) if one["ttl"] == "1h")
+    return tokens_of(
+        input=usage["inputTokens"] + read + written,
+        cached_input=read,
+        cache_write=written - hour,
+        cache_write_1h=hour,
+        output=usage["outputTokens"],
+    )
+
+
 def tokens_of(**counts):
     return {kind: count for kind, count in counts.items() if count}
 
@@ -174,6 +193,7 @@ TOKENS = {
     "messages": messages_tokens,
     "embeddings": embeddings_tokens,
     "gemini": gemini_tokens,
+    "converse": converse_tokens,
 }
 
 
@@ -294,6 +314,8 @@ def service_of(entry, usage, response):
         # Vertex AI names the traffic: https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/GenerateContentResponse
         traffic = usage.get("trafficType", "").lower().removeprefix("on_demand_")
         return usage.get("serviceTier") or traffic or None, None
+    if entry["api"] == "converse":
+        return (response.get("serviceTier") or {}).get("type"), None
     fields = usage if entry["api"] == "messages" else response
     return fields.get("service_tier"), usage.get("inference_geo")
 
@@ -331,7 +353,7 @@ def scaled(parts, cost):
 
 def is_whole(entry, usage):
     """True if the usage is that of a whole response, and not 0 for output that was sent."""
-    counts = [usage.get(name) for name in ("prompt_tokens", "input_tokens", "total_tokens", "promptTokenCount")] if usage else []
+    counts = [usage.get(name) for name in ("prompt_tokens", "input_tokens", "total_tokens", "promptTokenCount", "totalTokens")] if usage else []
     if not any(counts) and entry["api"] != "embeddings":
         return False
     if "events" not in entry or entry["api"] != "messages":

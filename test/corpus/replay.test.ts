@@ -17,7 +17,7 @@ import { connectionTo, providerKey, type RunSummary, useGatewayWorld } from '../
 
 const entries = readCorpus();
 /** The client does not meter calls in Gemini's own format. */
-const metered = entries.filter(({ api }) => api !== 'gemini');
+const metered = entries.filter(({ api }) => api !== 'gemini' && api !== 'converse');
 const named = (side: Side, isEstimated: boolean) =>
   (side === 'client' ? metered : entries)
     .filter(({ expected }) => (expected.is_estimated === true) === isEstimated)
@@ -33,6 +33,7 @@ const paths = {
   messages: '/messages',
   embeddings: '/embeddings',
   gemini: '',
+  converse: '',
 } as const;
 
 /** Connections, by their name. Those of all other providers are of the last kind. */
@@ -43,6 +44,7 @@ const kinds = {
   compatible: 'openai_compatible',
   google: 'gemini',
   vertex: 'vertex',
+  aws: 'bedrock',
 } as const;
 
 type Side = 'gateway' | 'client';
@@ -134,6 +136,13 @@ function callGateway(entry: CorpusEntry): Promise<Replayed> {
     const method = entry.events === undefined ? 'generateContent' : 'streamGenerateContent?alt=sse';
     const models = name === 'vertex' ? '/vertex/v1/publishers/google/models' : '/gemini/v1beta/models';
     return call(fetch, `${gateway.url}${models}/${model}:${method}`, entry, {
+      authorization: `Bearer ${gateway.key}`,
+      'x-svc-workflow': entry.id,
+    });
+  }
+  if (api === 'converse') {
+    const method = entry.events === undefined ? 'converse' : 'converse-stream';
+    return call(fetch, `${gateway.url}/bedrock/model/${encodeURIComponent(model)}/${method}`, entry, {
       authorization: `Bearer ${gateway.key}`,
       'x-svc-workflow': entry.id,
     });

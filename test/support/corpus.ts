@@ -4,10 +4,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { awsEvent } from './aws-frames.ts';
 
 const directory = join(import.meta.dirname, '../corpus');
 
-export type CorpusApi = 'chat' | 'responses' | 'messages' | 'embeddings' | 'gemini';
+export type CorpusApi = 'chat' | 'responses' | 'messages' | 'embeddings' | 'gemini' | 'converse';
 
 export interface CorpusEntry {
   readonly id: string;
@@ -115,13 +116,23 @@ export function requestOf({ id, api, model, request, events }: CorpusEntry): obj
         contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
         generationConfig: { maxOutputTokens: 1_000 },
       };
+    case 'converse':
+      return {
+        ...request,
+        requestMetadata: { entry: id },
+        messages: [{ role: 'user', content: [{ text: 'Hello' }] }],
+        inferenceConfig: { maxTokens: 1_000 },
+      };
   }
 }
 
 /** Returns the bytes that the provider sends. */
-export function bytesOf({ response, events = [] }: Omit<CorpusEntry, 'expected'>): Buffer {
+export function bytesOf({ api, response, events = [] }: Omit<CorpusEntry, 'expected'>): Buffer {
   if (response !== undefined) {
     return Buffer.from(JSON.stringify(response));
+  }
+  if (api === 'converse') {
+    return Buffer.concat(events.map(([name, data]) => awsEvent(String(name), data as object)));
   }
   return Buffer.from(
     events
@@ -146,7 +157,8 @@ export async function startCorpusProvider(entries: readonly CorpusEntry[]): Prom
       response.writeHead(404).end();
       return;
     }
-    const type = entry.events === undefined ? 'application/json' : 'text/event-stream';
+    const framed = entry.api === 'converse' ? 'application/vnd.amazon.eventstream' : 'text/event-stream';
+    const type = entry.events === undefined ? 'application/json' : framed;
     response.writeHead(200, { 'content-type': type }).end(bytesOf(entry));
   });
   server.listen(0, '127.0.0.1');
@@ -169,10 +181,11 @@ async function textOf(message: IncomingMessage): Promise<string> {
 }
 
 function idIn(text: string): string {
-  const { user, metadata, labels } = JSON.parse(text) as {
+  const { user, metadata, labels, requestMetadata } = JSON.parse(text) as {
     user?: string;
     metadata?: { user_id?: string };
     labels?: { entry?: string };
+    requestMetadata?: { entry?: string };
   };
-  return user ?? metadata?.user_id ?? labels?.entry ?? '';
+  return user ?? metadata?.user_id ?? labels?.entry ?? requestMetadata?.entry ?? '';
 }
