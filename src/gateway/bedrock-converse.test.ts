@@ -160,3 +160,13 @@ test('other operations are not served', async () => {
   }
   expect(gateway.provider.requests).toEqual([]);
 });
+
+test('the name of a model is called by the id of the geography of the connection, at its price', async () => {
+  const calledAt = { provider: 'aws', region: 'eu-west-1' };
+  gateway.connections = [connectionTo(gateway.provider.url, 'bedrock', { calledAt })];
+  await call({ inferenceConfig: { maxTokens: 50 } }, 'nova-micro');
+  expect(gateway.provider.requests[0]?.url).toContain('/model/eu.amazon.nova-micro-v1%3A0/converse');
+  const run = await lastRun();
+  const [billed] = gateway.provider.bill;
+  expect(Number(run?.cost_usd) * 1e6).toBeCloseTo((billed?.inputTokens ?? 0) * 0.046 + 5 * 0.184, 6);
+});

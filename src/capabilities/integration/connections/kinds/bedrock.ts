@@ -89,7 +89,8 @@ export const bedrock: ProviderKind = {
     isOfModel(response) ||
     (!isRejection(response) && !notStarted.test(String(response.headers['x-amzn-errortype'] ?? ''))),
   test: {
-    model: 'amazon.nova-micro-v1:0',
+    // The id is that of the geography of the connection.
+    model: 'nova-micro',
     path: `/bedrock${converse.path}/converse`,
     bodyOf: (_, text, maxTokens) => ({
       messages: [{ role: 'user', content: [{ text }] }],
