@@ -137,9 +137,10 @@ function placeOf({ kind, name }: TestedConnection): Omit<TestTarget, 'model'> {
 /** Returns the message of an error response. OpenAI, Anthropic and Purser all have it at `error.message`. */
 function messageIn(text: string): string {
   try {
-    const { error } = JSON.parse(text) as { error?: { message?: unknown } };
-    if (typeof error?.message === 'string') {
-      return error.message;
+    const answer = JSON.parse(text) as { message?: unknown; error?: { message?: unknown } };
+    const { message } = answer.error ?? answer;
+    if (typeof message === 'string') {
+      return message;
     }
   } catch {
     // Not JSON: the text itself is shown.

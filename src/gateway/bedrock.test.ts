@@ -218,3 +218,22 @@ test('a plain call that follows its time is a stream at Bedrock, put together fo
   expect(await response.json()).toMatchObject({ type: 'message', content: [{ type: 'text' }] });
   expect(await lastRun()).toMatchObject({ status: 'succeeded', output_tokens: 5, marks: [] });
 });
+
+test('a connection with a credential of AWS signs its requests for its region', async () => {
+  const { url } = gateway.provider;
+  const credential = () =>
+    ({
+      type: 'aws',
+      accessKeyId: 'AKIDEXAMPLE',
+      secretAccessKey: 'wJalrXUtnFEMI-canary',
+      sessionToken: 'session-token-canary',
+    }) as const;
+  gateway.connections = [connectionTo(url, 'bedrock', { baseUrl: url, region: 'eu-west-1', credential })];
+  expect((await post(invoke, direct)).status).toBe(200);
+  const { headers = {} } = sent();
+  expect(headers.authorization).toMatch(
+    /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d{8}\/eu-west-1\/bedrock\/aws4_request, SignedHeaders=content-type;host;x-amz-date;x-amz-security-token, Signature=[0-9a-f]{64}$/,
+  );
+  expect(headers['x-amz-security-token']).toBe('session-token-canary');
+  expect(JSON.stringify(headers)).not.toContain('wJalrXUtnFEMI-canary');
+});
