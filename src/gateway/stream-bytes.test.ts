@@ -40,7 +40,12 @@ beforeAll(async () => {
   replay.listen(0, '127.0.0.1');
   await once(replay, 'listening');
   const url = `http://127.0.0.1:${(replay.address() as AddressInfo).port}`;
-  gateway.connections = [connectionTo(url), connectionTo(url, 'anthropic'), connectionTo(url, 'gemini')];
+  gateway.connections = [
+    connectionTo(url),
+    connectionTo(url, 'anthropic'),
+    connectionTo(url, 'gemini'),
+    connectionTo(url, 'bedrock'),
+  ];
 });
 afterAll(() => {
   replay.closeAllConnections();
@@ -61,8 +66,9 @@ interface Streamed {
   readonly dropsUsage: boolean;
 }
 
+/** Formats whose streams are server-sent events. */
 const texts: readonly Streamed[] = allFormats
-  .filter(({ request }) => request.output !== undefined)
+  .filter(({ request, response }) => request.output !== undefined && response.framing === 'sse')
   .flatMap(({ name, path: below, request: { requestsUsage } }) => {
     const { path, streamPath = path, providerPaths, body, tool } = formatSamples[name as FormatName];
     const providerPath = providerPaths?.streamed ?? `/v1${below}`;
@@ -228,6 +234,37 @@ function without(bytes: Buffer, part: Buffer): Buffer {
   expect(at).toBeGreaterThan(0);
   return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + part.length)]);
 }
+
+test('a stream of frames has the bytes of the provider, whatever its chunks and its encoding', async () => {
+  const { path, streamPath = path, providerPaths, body, tool } = formatSamples.converse;
+  for (const more of [{}, { toolConfig: { tools: [tool] } }]) {
+    const sample = { ...body, ...more };
+    const answer = await fetch(`${gateway.provider.url}${providerPaths?.streamed}`, {
+      method: 'POST',
+      body: JSON.stringify(sample),
+    });
+    const sent = Buffer.from(await answer.arrayBuffer());
+    for (const encoding of [undefined, 'gzip', 'br', 'deflate'] as const) {
+      const encoded = encoding === undefined ? sent : encoders[encoding](sent);
+      for (const cuts of [[], [...encoded.keys()], [1, 11, 12, 13, 100, 333]]) {
+        next = {
+          headers: {
+            'content-type': 'application/vnd.amazon.eventstream',
+            ...(encoding !== undefined && { 'content-encoding': encoding }),
+          },
+          chunks: cutAt(encoded, cuts),
+        };
+        const response = await fetch(`${gateway.url}${streamPath}`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+          body: JSON.stringify(sample),
+        });
+        expect([encoding, digestOf(await response.arrayBuffer())]).toEqual([encoding, digestOf(sent)]);
+      }
+    }
+  }
+  await expectExactRuns();
+});
 
 test('a plain response has the bytes of the provider, whatever its encoding', async () => {
   const [shape] = texts as [Streamed];
