@@ -13,6 +13,7 @@ import type { CallPrices } from '../capabilities/spend/unpriced-models/index.ts'
 import type { CalledAt } from '../kernel/model-hosts.ts';
 import { worstCaseCost } from '../kernel/prices.ts';
 import type { OfferedTool } from '../kernel/providers/offered-tools.ts';
+import { maximumRatesFor } from '../kernel/rate-modifiers.ts';
 import { costOfTools } from './call-tools.ts';
 import type { Deployments } from './learned/deployments.ts';
 
@@ -73,15 +74,18 @@ function chosen(prices: readonly (CallPrice | undefined)[], priced: PricedModel)
   if (first === undefined || found.length === 1) {
     return first;
   }
-  const isOne = found.every(({ price }) => price === first.price);
+  const isOne = found.every(
+    ({ price, calledAt }) => price === first.price && calledAt.region === first.calledAt.region,
+  );
   const held = isOne ? first : mostExpensive(found, priced);
   return { ...held, candidates: found.flatMap((one) => one.candidates) };
 }
 
 /** Returns the price with the highest cost of a call of about this size. */
 function mostExpensive(prices: readonly CallPrice[], { size }: PricedModel): CallPrice {
-  const costOf = ({ price }: CallPrice) =>
-    worstCaseCost(price.rates, BigInt(size.inputTokens), BigInt(size.outputTokens)) +
+  const input = BigInt(size.inputTokens);
+  const costOf = ({ price, calledAt: { region = null } }: CallPrice) =>
+    worstCaseCost(maximumRatesFor(price, { tier: null, region }, input), input, BigInt(size.outputTokens)) +
     costOfTools(size.tools, size.toolCalls, price);
   return prices.reduce((most, one) => (costOf(one) > costOf(most) ? one : most));
 }

@@ -8,6 +8,7 @@ import {
 } from '../capabilities/integration/connections/index.ts';
 import { isOrgPrice } from '../capabilities/spend/models/index.ts';
 import { statedCost } from '../capabilities/spend/runs/index.ts';
+import type { CalledAt } from '../kernel/model-hosts.ts';
 import { formatUsd } from '../kernel/money.ts';
 import { isOffPeak, offPeakTier } from '../kernel/off-peak-hours.ts';
 import {
@@ -100,7 +101,7 @@ export function settlementOf(
     body: {
       status: outcome.status,
       ...plan.service.stated,
-      ...(calledAt.region != null && { region: calledAt.region }),
+      ...regionOf(plan, calledAt),
       // Set explicitly, because the held run stated this field.
       ...(plan.service.charged.cache_write_1h_tokens !== undefined && { cache_write_1h_tokens: 0 }),
       ...(hasOffPeakRates && { service_tier: offPeakTier }),
@@ -120,6 +121,16 @@ export function settlementOf(
     ...(responseId !== undefined && { responseId }),
     ...(isFree && toolNanos === 0n && outcome.status !== 'succeeded' && { releasesKey: true }),
   };
+}
+
+/**
+ * Returns the region that served the call, or that the request names. A call that was held at the price of a region, and served by a
+ * connection without one, may have been served anywhere: without a region, the run would have that of its hold.
+ */
+function regionOf({ call, service }: CallPlan, { region }: CalledAt): { readonly region?: string } {
+  const served = region ?? call.format.request.serviceOf(call.body).region;
+  const found = served ?? (service.stated.region === undefined ? undefined : 'global');
+  return found === undefined ? {} : { region: found };
 }
 
 /**

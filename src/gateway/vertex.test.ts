@@ -380,6 +380,41 @@ describe('Claude on Vertex AI', () => {
     }
   });
 
+  test('a call that was held at the rates of a region is charged at those of the connection that served it', async () => {
+    const { status } = await gateway.world.request('PUT', '/v1/admin/models/claude-regional', {
+      key: gateway.world.operatorKey,
+      body: {
+        provider: 'anthropic',
+        input_usd_per_million: '1',
+        output_usd_per_million: '10',
+        modifiers: [{ region: 'regional', multiplier: '3' }],
+      },
+    });
+    expect(status).toBeLessThan(300);
+    const { url } = gateway.provider;
+    const anywhere = connectionTo(url, 'anthropic');
+    const regional = connectionTo(url, 'vertex');
+    for (const [connections, factor, region] of [
+      [[anywhere, regional], 1, 'global'],
+      [[regional, anywhere], 3, 'europe-west1'],
+      [[anywhere], 1, null],
+    ] as const) {
+      gateway.connections = [...connections];
+      gateway.provider.bill.length = 0;
+      gateway.world.clock.advanceSeconds(1);
+      const response = await messagesPath('/v1/messages', {
+        model: 'claude-regional',
+        max_tokens: 50,
+        messages,
+      });
+      expect(response.status).toBe(200);
+      const [run] = await lastRuns();
+      const { inputTokens = 0 } = gateway.provider.bill[0] ?? {};
+      expect(Number(run?.cost_usd)).toBeCloseTo((factor * (inputTokens + 50)) / 1e6, 9);
+      expect(run?.region).toBe(region);
+    }
+  });
+
   test('a client of Vertex AI is served by Anthropic', async () => {
     gateway.connections = [connectionTo(gateway.provider.url, 'anthropic')];
     const path = `${claude}/claude-sonnet-4-5@20250929:streamRawPredict`;

@@ -1,13 +1,15 @@
 """Makes a call with Google's SDK, and prints what it returned as JSON. The base URL and the key are in its environment variables."""
 
 import json
+import os
 import sys
 
 from google import genai
 from google.genai import errors, types
 
 mode, model = sys.argv[1:]
-client = genai.Client()
+# The base URL of Vertex AI is only read for a client that names its mode.
+client = genai.Client(vertexai=os.environ.get("GOOGLE_GENAI_USE_VERTEXAI") == "true" or None)
 question = "Say hello to the wörld"
 tool = types.Tool(function_declarations=[{"name": "lookup", "parameters": {"type": "OBJECT", "properties": {"q": {"type": "STRING"}}}}])
 
