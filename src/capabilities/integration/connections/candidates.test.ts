@@ -141,3 +141,36 @@ test('a resource of Bedrock that does not name its model goes to the connection 
   ];
   expect(names(all, arn, { wanted: { format: callFormats.messages } })).toBe('stating');
 });
+
+test('takes chats of its own models alone where a provider imitates them, before connections for every model', () => {
+  const all = [
+    connection('every'),
+    connection('anthropic', { kind: 'anthropic' }),
+    connection('gemini', { kind: 'gemini' }),
+    connection('vertex', { kind: 'vertex', priority: 1 }),
+    connection('listed', { kind: 'openai_compatible', models: ['claude-*'], priority: 2 }),
+  ];
+  expect(names(all, 'gpt-5')).toBe('every');
+  expect(names(all, 'claude-sonnet-5')).toBe('listed,anthropic,every');
+  expect(names(all, 'google/gemini-3-flash')).toBe('gemini,vertex,every');
+  expect(names(all, 'meta/llama-4-scout-17b-16e-instruct-maas')).toBe('vertex,every');
+  const only = [connection('anthropic', { kind: 'anthropic', models: ['team-model'] })];
+  expect([names(only, 'team-model'), names(only, 'claude-sonnet-5')]).toEqual(['anthropic', '']);
+});
+
+test('serves models of Google and Anthropic at Vertex AI, under their names there or at their vendors', () => {
+  const all = [connection('vertex', { kind: 'vertex' })];
+  const { messages, gemini } = callFormats;
+  for (const [format, model, expected] of [
+    [messages, 'claude-sonnet-4-5-20250929', 'vertex'],
+    [messages, 'gpt-5', ''],
+    [gemini, 'gemini-3-flash', 'vertex'],
+    [gemini, 'imagen-4', ''],
+  ] as const) {
+    expect(names(all, model, { wanted: { format } })).toBe(expected);
+  }
+  const listed = [connection('listed', { kind: 'vertex', models: ['claude-sonnet-4-5@20250929'] })];
+  for (const model of ['claude-sonnet-4-5', 'claude-sonnet-4-5-20250929']) {
+    expect(names(listed, model, { wanted: { format: messages } })).toBe('listed');
+  }
+});

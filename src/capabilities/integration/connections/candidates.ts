@@ -19,8 +19,8 @@ export function parseModels(
   };
 }
 
-/** Lower is better: the model itself, another name of it, a pattern, every model. */
-const ranks = { exact: 0, alias: 1, pattern: 2, every: 3 } as const;
+/** Lower is better: the model itself, another name of it, a pattern, a model of the provider's own in a format that it imitates, every model. */
+const ranks = { exact: 0, alias: 1, pattern: 2, own: 3, every: 4 } as const;
 type Rank = (typeof ranks)[keyof typeof ranks];
 
 export interface CandidateChoice {
@@ -76,11 +76,11 @@ function rankOf(
   const { modelNames, modelPatterns } = connection;
   const { isAnyProvider, imitated, modelId } = kindOf(connection);
   const id = model === undefined ? undefined : modelId === undefined ? model : modelId(model, connection);
-  const nameOf = 'format' in wanted && model !== undefined ? imitated.get(wanted.format) : undefined;
+  const nameOf = 'format' in wanted ? imitated.get(wanted.format) : undefined;
   if (modelNames.size === 0 && modelPatterns.length === 0) {
-    if (nameOf !== undefined && model !== undefined) {
+    if (nameOf !== undefined) {
       // It serves its own models so, in preference to connections that would take any name.
-      return nameOf(model) === undefined ? undefined : ranks.pattern;
+      return model === undefined || nameOf(model) === undefined ? undefined : ranks.own;
     }
     // A connection without a list of models would take calls that are meant for another provider.
     const isForOthers = isAnyProvider || (model !== undefined && id === undefined);
