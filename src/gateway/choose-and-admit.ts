@@ -36,6 +36,8 @@ export interface RoutedCall {
   readonly now: Date;
   readonly inputTokens: number;
   readonly maxOutputTokens: number;
+  /** True if the call sets no maximum, so that it is at most that of each model. */
+  readonly capsOutput: boolean;
   readonly attribution: CallAttribution;
 }
 
@@ -202,7 +204,8 @@ async function rank(
   const paced = { pace: usualPace, maxOutputTokens: most, answers: call.choices };
   // The choice must not deny a call because of output that is not held at first. The admission checks the hold of each model.
   const maxOutputTokens = hold === 'paced' && call.isStream ? pacedHolds.firstTokens(paced) : most;
-  return rankModels({ caller, now, inputTokens, maxOutputTokens, attribution });
+  const capsOutput = call.maxOutputTokens === undefined;
+  return rankModels({ caller, now, inputTokens, maxOutputTokens, capsOutput, attribution });
 }
 
 /**

@@ -324,7 +324,13 @@ describe('a model that the gateway chooses', () => {
     ] as const) {
       const put = await gateway.world.request('PUT', `/v1/admin/models/${model}`, {
         key: gateway.world.operatorKey,
-        body: { provider: 'google', input_usd_per_million: input, output_usd_per_million: output },
+        body: {
+          provider: 'google',
+          input_usd_per_million: input,
+          output_usd_per_million: output,
+          // Less than the default of the org, which does not exclude a model.
+          max_output_tokens: 500,
+        },
       });
       expect(put.status).toBeLessThan(300);
       const evaluated = await gateway.world.request('POST', `/v1/orgs/${gateway.org.id}/evals`, {
@@ -334,7 +340,7 @@ describe('a model that the gateway chooses', () => {
       expect(evaluated.status).toBeLessThan(300);
     }
     expect((await policy(['gemini-cheap-input', 'gemini-cheap-output'])).status).toBe(200);
-    for (const config of [{}, { maxOutputTokens: 1_000 }]) {
+    for (const config of [{}, { maxOutputTokens: 400 }]) {
       gateway.world.clock.advanceSeconds(1);
       const body = { contents, generationConfig: config };
       const response = await post(`${models}/purser/auto:generateContent`, body);

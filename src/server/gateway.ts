@@ -64,10 +64,14 @@ export function createAppGateway(deps: AppDependencies, components: Components):
           price: failOpen.lastKnownPrice(caller.orgId, body.model, body),
         }),
     },
-    async rankModels({ caller, now, inputTokens, maxOutputTokens, attribution }) {
+    async rankModels({ caller, now, inputTokens, maxOutputTokens, capsOutput, attribution }) {
       const { parent_run_id: _, ...labels } = attribution;
       const body = { ...labels, input_tokens: inputTokens, max_output_tokens: maxOutputTokens };
-      const { text } = await decideRoute(components.routingDependencies, { caller, now, body }, undefined);
+      const { text } = await decideRoute(
+        components.routingDependencies,
+        { caller, now, body, capsOutput },
+        undefined,
+      );
       return rankedModels(text);
     },
     increaseHold:

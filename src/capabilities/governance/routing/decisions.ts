@@ -215,12 +215,13 @@ async function takeHold(
 /** Returns the request for the kernel. Orgs with strict residency only use models that are known to be served in their home region. */
 async function requestOf(
   { residencyOf }: DecisionDependencies,
-  { caller, now, body }: RoutingCall,
+  { caller, now, body, capsOutput }: RoutingCall,
 ): Promise<RoutedRequest> {
   const { homeRegion, mode } = await residencyOf(caller.tenantId);
   return {
     inputTokens: BigInt(body.input_tokens),
-    maxOutputTokens: BigInt(body.max_output_tokens),
+    // Every model has room for a maximum that is lowered to its own.
+    maxOutputTokens: capsOutput === true ? 1n : BigInt(body.max_output_tokens),
     capabilities: body.capabilities ?? [],
     regions: [
       ...(mode === 'strict' && homeRegion !== null ? [homeRegion] : []),

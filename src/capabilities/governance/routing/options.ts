@@ -27,6 +27,8 @@ export interface RoutingCall {
   readonly caller: Caller;
   readonly now: Date;
   readonly body: AskRoute;
+  /** True if the maximum of the output is lowered to that of each model, as for calls that set none. */
+  readonly capsOutput?: boolean;
 }
 
 /** A model that can be chosen. */
@@ -69,7 +71,8 @@ export async function optionsOf(
     const price = found === undefined || isBilledByUnitsOnly(found) ? undefined : found;
     const { context_tokens, max_output_tokens, regions, capabilities } =
       capabilitiesByModel.get(model) ?? capabilitiesByModel.get(price?.model ?? '') ?? noCapabilities;
-    const { preview, attempt } = chargeOf(call, model, price);
+    const body = bodyFor(call, max_output_tokens);
+    const { preview, attempt } = chargeOf({ caller, now, body }, model, price);
     return {
       price,
       preview,
@@ -77,7 +80,7 @@ export async function optionsOf(
       policyDenial: undefined,
       candidate: {
         model,
-        costNanos: price === undefined ? null : expectedCost(price, call.body),
+        costNanos: price === undefined ? null : expectedCost(price, body),
         contextTokens: context_tokens,
         maxOutputTokens: max_output_tokens,
         regions,
@@ -136,6 +139,13 @@ function withDenial(
     return option;
   }
   return { ...option, policyDenial, candidate: { ...option.candidate, policyRefusal: policyDenial.code } };
+}
+
+/** Returns the request for a model with this maximum output. */
+function bodyFor({ body, capsOutput }: RoutingCall, modelMax: bigint | null): AskRoute {
+  return capsOutput === true && modelMax !== null && modelMax < BigInt(body.max_output_tokens)
+    ? { ...body, max_output_tokens: Number(modelMax) }
+    : body;
 }
 
 /** Returns the request as a run of this model, with its maximum cost. */
