@@ -2404,79 +2404,6 @@ export interface LimitList {
 
 export type LimitPeriod = 'day' | 'week' | 'month' | 'quarter' | 'year';
 
-export interface LimitRaiseApprovedEvent {
-  readonly id: string;
-  readonly type: 'limit.raise_approved';
-  readonly created_at: string;
-  readonly org_id: string;
-  readonly data: LimitRaiseRequestedEventData;
-}
-
-export interface LimitRaiseDeniedEvent {
-  readonly id: string;
-  readonly type: 'limit.raise_denied';
-  readonly created_at: string;
-  readonly org_id: string;
-  readonly data: LimitRaiseRequestedEventData;
-}
-
-export interface LimitRaiseEndedEvent {
-  readonly id: string;
-  readonly type: 'limit.raise_ended';
-  readonly created_at: string;
-  readonly org_id: string;
-  readonly data: LimitRaisedEventData;
-}
-
-export interface LimitRaiseRequestedEvent {
-  readonly id: string;
-  readonly type: 'limit.raise_requested';
-  readonly created_at: string;
-  readonly org_id: string;
-  readonly data: LimitRaiseRequestedEventData;
-}
-
-export interface LimitRaiseRequestedEventData {
-  readonly id: string;
-  readonly state: string;
-  readonly limit_id: string;
-  readonly limit_kind: string;
-  readonly limit_name: string | null;
-  readonly scope_id: string | null;
-  readonly amount_usd: string;
-  readonly until: string;
-  readonly reason: string;
-  readonly requested_by: string;
-  readonly requested_at: string;
-  readonly decided_by: string | null;
-  readonly decision_reason: string | null;
-  readonly raise_id: string | null;
-}
-
-export interface LimitRaisedEvent {
-  readonly id: string;
-  readonly type: 'limit.raised';
-  readonly created_at: string;
-  readonly org_id: string;
-  readonly data: LimitRaisedEventData;
-}
-
-export interface LimitRaisedEventData {
-  readonly id: string;
-  readonly limit_id: string;
-  readonly limit_kind: string;
-  readonly limit_name: string | null;
-  readonly scope_id: string | null;
-  readonly amount_usd: string;
-  readonly until: string;
-  readonly reason: string;
-  readonly state: string;
-  readonly created_by: string;
-  readonly request_id: string | null;
-  readonly ended_at: string | null;
-  readonly ended_by: string | null;
-}
-
 export interface LimitThresholdReachedEvent {
   readonly id: string;
   readonly type: 'limit.threshold_reached';
@@ -3628,6 +3555,54 @@ export interface Raise {
   readonly request_id: string | null;
 }
 
+export interface RaiseApprovedEvent {
+  readonly id: string;
+  readonly type: 'raise.approved';
+  readonly created_at: string;
+  readonly org_id: string;
+  readonly data: RaiseRequestedEventData;
+}
+
+export interface RaiseCreatedEvent {
+  readonly id: string;
+  readonly type: 'raise.created';
+  readonly created_at: string;
+  readonly org_id: string;
+  readonly data: RaiseEventData;
+}
+
+export interface RaiseDeniedEvent {
+  readonly id: string;
+  readonly type: 'raise.denied';
+  readonly created_at: string;
+  readonly org_id: string;
+  readonly data: RaiseRequestedEventData;
+}
+
+export interface RaiseEndedEvent {
+  readonly id: string;
+  readonly type: 'raise.ended';
+  readonly created_at: string;
+  readonly org_id: string;
+  readonly data: RaiseEventData;
+}
+
+export interface RaiseEventData {
+  readonly id: string;
+  readonly limit_id: string;
+  readonly limit_kind: string;
+  readonly limit_name: string | null;
+  readonly scope_id: string | null;
+  readonly amount_usd: string;
+  readonly until: string;
+  readonly reason: string;
+  readonly state: string;
+  readonly created_by: string;
+  readonly request_id: string | null;
+  readonly ended_at: string | null;
+  readonly ended_by: string | null;
+}
+
 export interface RaiseList {
   readonly data: readonly Raise[];
   readonly next_cursor: string | null;
@@ -3654,6 +3629,31 @@ export interface RaiseRequest {
 export interface RaiseRequestList {
   readonly data: readonly RaiseRequest[];
   readonly next_cursor: string | null;
+}
+
+export interface RaiseRequestedEvent {
+  readonly id: string;
+  readonly type: 'raise.requested';
+  readonly created_at: string;
+  readonly org_id: string;
+  readonly data: RaiseRequestedEventData;
+}
+
+export interface RaiseRequestedEventData {
+  readonly id: string;
+  readonly state: string;
+  readonly limit_id: string;
+  readonly limit_kind: string;
+  readonly limit_name: string | null;
+  readonly scope_id: string | null;
+  readonly amount_usd: string;
+  readonly until: string;
+  readonly reason: string;
+  readonly requested_by: string;
+  readonly requested_at: string;
+  readonly decided_by: string | null;
+  readonly decision_reason: string | null;
+  readonly raise_id: string | null;
 }
 
 export type RateLimitKind = 'rate' | 'quota';
@@ -5065,4 +5065,4 @@ export interface ErrorDetails {
 export type ErrorCodeName = keyof ErrorDetails;
 
 /** Every event that a webhook subscription can receive. */
-export type PurserEvent = LimitThresholdReachedEvent | LimitExhaustedEvent | LimitExhaustionForecastEvent | LimitRaisedEvent | LimitRaiseEndedEvent | LimitRaiseRequestedEvent | LimitRaiseApprovedEvent | LimitRaiseDeniedEvent | RunFinishedEvent | RunUnsettledEvent | RunAdjustedEvent | PriceMissingEvent | ModelUnpricedEvent | GatewayPaceExceededEvent | PriceChangePendingEvent | StatementDriftEvent | KeyCreatedEvent | KeyUpdatedEvent | KeyRotatedEvent | KeyRevokedEvent | KeyExpiringEvent | MemberInvitedEvent | MemberJoinedEvent | MemberUpdatedEvent | MemberRemovedEvent | ToolSignInCreatedEvent | ToolSignInEndedEvent | SsoUpdatedEvent | OrgCreatedEvent | OrgUpdatedEvent | OrgSuspendedEvent | OrgReinstatedEvent | OrgIpAllowListUpdatedEvent | OrgResidencyUpdatedEvent | SupportGrantCreatedEvent | SupportGrantApprovedEvent | SupportGrantDeniedEvent | SupportGrantRevokedEvent | SupportSessionOpenedEvent | SupportSettingsUpdatedEvent | BudgetCreatedEvent | BudgetUpdatedEvent | BudgetDeletedEvent | SpendCapUpdatedEvent | SpendCapDeletedEvent | ChainBudgetUpdatedEvent | CustomerLimitCreatedEvent | CustomerLimitUpdatedEvent | CustomerLimitDeletedEvent | CreditPackCreatedEvent | CreditPackUpdatedEvent | CreditPackVoidedEvent | PrepaidUpdatedEvent | PrepaidToppedUpEvent | PlanAssignedEvent | RateLimitsUpdatedEvent | OrgPriceUpdatedEvent | OrgPriceRemovedEvent | PolicyBlockedEvent | ApprovalRequestedEvent | ApprovalApprovedEvent | ApprovalDeniedEvent | ApprovalUsedUpEvent | ApprovalExpiredEvent | EdgeDecisionsImportedEvent | EvalRecordedEvent | EvalDeletedEvent | RoutingPolicyUpdatedEvent | RoutingPolicyDeletedEvent | OrgRetentionPolicyUpdatedEvent | OrgUnpricedPolicyUpdatedEvent | AuditCheckpointEvent | DigestWeeklyEvent | WebhookDisabledEvent | WebhookTestEvent;
+export type PurserEvent = LimitThresholdReachedEvent | LimitExhaustedEvent | LimitExhaustionForecastEvent | RaiseCreatedEvent | RaiseEndedEvent | RaiseRequestedEvent | RaiseApprovedEvent | RaiseDeniedEvent | RunFinishedEvent | RunUnsettledEvent | RunAdjustedEvent | PriceMissingEvent | ModelUnpricedEvent | GatewayPaceExceededEvent | PriceChangePendingEvent | StatementDriftEvent | KeyCreatedEvent | KeyUpdatedEvent | KeyRotatedEvent | KeyRevokedEvent | KeyExpiringEvent | MemberInvitedEvent | MemberJoinedEvent | MemberUpdatedEvent | MemberRemovedEvent | ToolSignInCreatedEvent | ToolSignInEndedEvent | SsoUpdatedEvent | OrgCreatedEvent | OrgUpdatedEvent | OrgSuspendedEvent | OrgReinstatedEvent | OrgIpAllowListUpdatedEvent | OrgResidencyUpdatedEvent | SupportGrantCreatedEvent | SupportGrantApprovedEvent | SupportGrantDeniedEvent | SupportGrantRevokedEvent | SupportSessionOpenedEvent | SupportSettingsUpdatedEvent | BudgetCreatedEvent | BudgetUpdatedEvent | BudgetDeletedEvent | SpendCapUpdatedEvent | SpendCapDeletedEvent | ChainBudgetUpdatedEvent | CustomerLimitCreatedEvent | CustomerLimitUpdatedEvent | CustomerLimitDeletedEvent | CreditPackCreatedEvent | CreditPackUpdatedEvent | CreditPackVoidedEvent | PrepaidUpdatedEvent | PrepaidToppedUpEvent | PlanAssignedEvent | RateLimitsUpdatedEvent | OrgPriceUpdatedEvent | OrgPriceRemovedEvent | PolicyBlockedEvent | ApprovalRequestedEvent | ApprovalApprovedEvent | ApprovalDeniedEvent | ApprovalUsedUpEvent | ApprovalExpiredEvent | EdgeDecisionsImportedEvent | EvalRecordedEvent | EvalDeletedEvent | RoutingPolicyUpdatedEvent | RoutingPolicyDeletedEvent | OrgRetentionPolicyUpdatedEvent | OrgUnpricedPolicyUpdatedEvent | AuditCheckpointEvent | DigestWeeklyEvent | WebhookDisabledEvent | WebhookTestEvent;

@@ -150,11 +150,13 @@ function columnsOf(spend: DeveloperSpend): Column<UsageItem>[] {
     {
       title: '',
       cell: (row) => {
-        const about = html`<span class="hidden"> of ${developerName(spend, row[field])}</span>`;
-        return (
-          row[field] != null &&
-          html`<a href="${link('/console/runs', { [field]: row[field], ...period.query })}">Runs${about}</a>`
-        );
+        const value = row[field];
+        if (value == null) {
+          return undefined;
+        }
+        const about = html`<span class="hidden"> of ${developerName(spend, value)}</span>`;
+        const href = link('/console/runs', { [field]: value, ...period.query });
+        return html`<a href="${href}">Runs${about}</a>`;
       },
     },
   ];
