@@ -85,6 +85,12 @@ export function serves(connection: Connection, wanted: WantedConnection): boolea
   return 'connection' in wanted ? connection.name === wanted.connection : speaks(connection, wanted.format);
 }
 
+/** True if the connection imitates the format for models of its own alone, and this is none of them. */
+function imitatesFor(connection: Connection, wanted: WantedConnection, model = ''): boolean {
+  const nameOf = 'format' in wanted ? kindOf(connection).imitated.get(wanted.format) : undefined;
+  return nameOf !== undefined && nameOf(model) === undefined;
+}
+
 /** Prices in dollars per million tokens: a token of input costs $0.000001, one of output $0.00001. */
 export const prices = {
   'gpt-test': ['1', '10'],
@@ -129,7 +135,11 @@ export async function createGatewayWorld(
       ...options,
       gateway: {
         connections: {
-          candidates: (_, wanted) => result.connections.filter((one) => serves(one, wanted)),
+          candidates(_, wanted, model) {
+            const serving = result.connections.filter((one) => serves(one, wanted));
+            const preferred = serving.filter((one) => !imitatesFor(one, wanted, model));
+            return preferred.length > 0 ? preferred : serving;
+          },
           succeeded: (id) => void reports.push(`succeeded ${id}`),
           failed: (id) => void reports.push(`failed ${id}`),
         },
