@@ -1,7 +1,7 @@
 /** Requests to services that issue credentials. Errors contain the status and the code of the answer, never its text. */
 import { type CredentialRequest, CredentialUnavailable, type Surroundings } from './credential-source.ts';
 
-export interface TokenRequest {
+export interface TokenServiceRequest {
   /** Name of the service in errors. */
   readonly service: string;
   readonly url: string;
@@ -13,7 +13,7 @@ export interface TokenRequest {
 /** Returns the text of a successful answer. */
 export async function requestText(
   { fetch }: Pick<Surroundings, 'fetch'>,
-  { service, url, method = 'GET', headers = {}, body }: TokenRequest,
+  { service, url, method = 'GET', headers = {}, body }: TokenServiceRequest,
 ): Promise<string> {
   const [type, content] = encoded(body);
   const answer = await fetch(url, {
@@ -40,7 +40,7 @@ export async function requestText(
 /** Returns the object in a successful answer. */
 export async function requestJson(
   surroundings: Pick<Surroundings, 'fetch'>,
-  request: TokenRequest,
+  request: TokenServiceRequest,
 ): Promise<Readonly<Record<string, unknown>>> {
   return parsedObject(await requestText(surroundings, request), request.service);
 }
@@ -99,7 +99,7 @@ export function variableOf({ surroundings }: CredentialRequest, name: string): s
   return value;
 }
 
-function encoded(body: TokenRequest['body']): readonly [string | undefined, string | undefined] {
+function encoded(body: TokenServiceRequest['body']): readonly [string | undefined, string | undefined] {
   if (body instanceof URLSearchParams) {
     return ['application/x-www-form-urlencoded', body.toString()];
   }
