@@ -101,7 +101,7 @@ async function lockRaisable(tx: Transaction, orgId: string, limitId: string): Pr
     : undefined;
 }
 
-export interface RaiseDecision extends RequestOf {
+export interface RequestDecision extends RequestOf {
   readonly requestId: string;
 }
 
@@ -115,7 +115,7 @@ export interface DecidedRequest {
 export async function approveRequest(
   tx: Transaction,
   ids: Ids,
-  decision: RaiseDecision,
+  decision: RequestDecision,
   { amount_usd, until, reason }: ApproveRaiseRequest,
 ): Promise<DecidedRequest & { readonly raise: RaiseRow }> {
   const { caller, now } = decision;
@@ -138,7 +138,7 @@ export async function approveRequest(
 
 export async function denyRequest(
   tx: Transaction,
-  decision: RaiseDecision,
+  decision: RequestDecision,
   reason: string | undefined,
 ): Promise<DecidedRequest> {
   const { limit, before } = await lockPending(tx, decision);
@@ -148,7 +148,7 @@ export async function denyRequest(
 async function decide(
   tx: Transaction,
   before: RequestRow,
-  { caller, now }: RaiseDecision,
+  { caller, now }: RequestDecision,
   {
     state,
     reason = null,
@@ -174,7 +174,7 @@ async function decide(
 /** Locks the limit and the request, in the order of a new request, so that the second of two decisions sees the first. */
 async function lockPending(
   tx: Transaction,
-  { caller, now, requestId }: RaiseDecision,
+  { caller, now, requestId }: RequestDecision,
 ): Promise<{ readonly limit: LimitRow; readonly before: RequestRow }> {
   const orgId = caller.tenantId;
   const before = found(await lockRequest(tx, orgId, requestId));

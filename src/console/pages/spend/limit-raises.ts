@@ -18,7 +18,7 @@ import type { LimitResponse } from '../../views.ts';
 type RaiseItem = Item<'budgets.raises.list'>;
 
 /** Where the raises of a kind of limits are, below the organization in the API and in the console. */
-interface ShownRaisable {
+interface RaisePaths {
   readonly api: string;
   readonly console: string;
   /** The parameter with the id of a raise. */
@@ -27,7 +27,7 @@ interface ShownRaisable {
   readonly back: string;
 }
 
-const raisableKinds: Readonly<Record<string, ShownRaisable>> = {
+const raisableKinds: Readonly<Record<string, RaisePaths>> = {
   budget: {
     api: '/budgets/{budget_id}/raises',
     console: '/console/limits/budgets/{budget_id}/raises',
