@@ -6,7 +6,7 @@ import { declaredRoutes } from '../support/declared-routes.ts';
 /**
  * Reports are not lists of a resource: they return sums over groups that the caller chooses, ordered by time and size.
  */
-const reports = ['usage.read'];
+const reports = ['usage.read', 'usage.own'];
 
 const lists = declaredRoutes().filter(
   ({ id, query }) =>

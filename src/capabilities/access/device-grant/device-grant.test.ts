@@ -177,6 +177,22 @@ describe('the protocol', () => {
     expect(run).toMatchObject({ model: 'gpt-test' });
   });
 
+  test('the token reads the usage of its member, and no other', async () => {
+    const [ada, bob] = [await signedIn(), await signedIn()];
+    await call(ada.access);
+    const path = `/v1/orgs/${gateway.org.id}/usage/own`;
+    const runsOf = async (key: string) => {
+      await gateway.runs();
+      return (await gateway.world.request('GET', path, { key })).json.total.runs;
+    };
+    expect([await runsOf(ada.access), await runsOf(bob.access)]).toEqual([1, 0]);
+    expect((await gateway.world.request('GET', path, { key: gateway.key })).json.error.code).toBe(
+      'forbidden',
+    );
+    const foreign = await gateway.world.request('GET', `${path}?member_id=${bob.id}`, { key: ada.access });
+    expect(foreign.status).toBe(422);
+  });
+
   test('the token can neither read nor change what is of others', async () => {
     const { access } = await signedIn();
     for (const path of [

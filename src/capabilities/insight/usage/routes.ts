@@ -1,6 +1,8 @@
+import { apiError } from '../../../contract/api-error.ts';
+import type { Caller } from '../../../platform/http/routes/access.ts';
 import { type Route, read } from '../../../platform/http/routes/route.ts';
 import { createUsageExport, type UsageExportDependencies } from './export.ts';
-import { UsageQuery, UsageView } from './schema.ts';
+import { OwnUsageQuery, UsageQuery, UsageView } from './schema.ts';
 import { readUsageSeries } from './series.ts';
 import { UsageSeriesQuery, UsageSeriesView, UsageValuesQuery, UsageValuesView } from './series-schema.ts';
 import { readUsage } from './usage.ts';
@@ -29,6 +31,18 @@ export function usageRoutes({ db, exports }: UsageExportDependencies): Route[] {
           : exportUsage(params.id, { ...query, format: query.format }, now),
     }),
     read({
+      id: 'usage.own',
+      path: '/v1/orgs/{id}/usage/own',
+      summary: "Sum up the caller's own usage",
+      description:
+        'Like `usage.read`, for the member that the key or token is locked to. A key that is not locked to a member gets 403 `forbidden`.',
+      access: { kind: 'org', scope: 'gateway:call', role: 'viewer' },
+      query: OwnUsageQuery,
+      response: UsageView,
+      handler: ({ params, query, caller, now }) =>
+        readUsage(db, params.id, { ...query, member_id: ownMemberOf(caller) }, now),
+    }),
+    read({
       id: 'usage.series',
       path: '/v1/orgs/{id}/usage/series',
       summary: 'Read usage over time',
@@ -52,4 +66,12 @@ export function usageRoutes({ db, exports }: UsageExportDependencies): Route[] {
       handler: ({ params, query, now }) => readUsedValues(db, params.id, query, now),
     }),
   ];
+}
+
+function ownMemberOf({ attribution }: Caller): string {
+  const memberId = attribution?.locked.includes('member_id') ? attribution.values.member_id : undefined;
+  if (memberId === undefined) {
+    throw apiError('forbidden', 'Your key is not locked to a member, so it has no usage of its own.');
+  }
+  return memberId;
 }

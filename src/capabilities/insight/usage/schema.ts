@@ -96,6 +96,12 @@ export const UsageQuery = closed({
 });
 export type UsageQuery = Static<typeof UsageQuery>;
 
+export const OwnUsageQuery = closed({
+  group_by: UsageQuery.properties.group_by,
+  ...usageRangeParameters,
+  ...pageParameters,
+});
+
 const ratio = Type.Number({
   description: 'Rounded to 6 decimals; null if the divisor is zero.',
 });

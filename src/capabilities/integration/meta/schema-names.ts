@@ -65,6 +65,7 @@ export const schemaNames: SchemaNames = {
     'support_access.list': { item: 'SupportAccess' },
     'support_access.settings.read': { response: 'SupportAccessSettings' },
     'unpriced_models.totals': { item: 'UnpricedModelTotal' },
+    'usage.own': { item: 'UsageRow', response: 'Usage' },
     'usage.read': { item: 'UsageRow', response: 'Usage' },
     'usage.series': { response: 'UsageSeries' },
     'usage.values': { response: 'UsageValues' },
