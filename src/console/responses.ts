@@ -224,6 +224,7 @@ export interface Responses {
   readonly 'unpriced_models.totals': types.UnpricedModelTotalList;
   readonly 'unpriced_policy.put': types.UnpricedPolicy;
   readonly 'unpriced_policy.read': types.UnpricedPolicy;
+  readonly 'usage.own': types.Usage;
   readonly 'usage.read': types.Usage;
   readonly 'usage.series': types.UsageSeries;
   readonly 'usage.values': types.UsageValues;

@@ -1025,6 +1025,14 @@ export interface Api {
       readonly limit?: number;
       readonly cursor?: string;
     }, options?: RequestOptions): ListRequest<UsageRow, Usage>;
+    /** Sum up the caller's own usage. */
+    own(orgId: string, query?: {
+      readonly group_by?: string;
+      readonly from?: string;
+      readonly to?: string;
+      readonly limit?: number;
+      readonly cursor?: string;
+    }, options?: RequestOptions): ListRequest<UsageRow, Usage>;
     /** Read usage over time. */
     series(orgId: string, query?: {
       readonly interval?: 'hour' | 'day' | 'month';

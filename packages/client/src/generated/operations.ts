@@ -171,6 +171,7 @@ export const operations: Readonly<Record<string, string>> = {
   'routingPolicy.delete': 'DELETE /v1/orgs/{id}/routing-policy ',
   'routing.decide': 'POST /v1/routing/decisions b',
   'usage.read': 'GET /v1/orgs/{id}/usage ql',
+  'usage.own': 'GET /v1/orgs/{id}/usage/own ql',
   'usage.series': 'GET /v1/orgs/{id}/usage/series q',
   'usage.values': 'GET /v1/orgs/{id}/usage/values q',
   'usage.focus': 'GET /v1/orgs/{id}/usage/focus qr',
