@@ -164,7 +164,7 @@ function fieldsNamed(name: string, schema: Schema): Schema[] {
 }
 
 /** Paginated routes that are not lists of a resource: they return sums over groups that the caller selects. */
-const reports = ['GET /v1/orgs/{id}/usage'];
+const reports = ['GET /v1/orgs/{id}/usage', 'GET /v1/orgs/{id}/usage/own'];
 
 /** Every list must support its published sort fields and reject others with a field error. */
 export function checkLists(
