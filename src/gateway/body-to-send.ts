@@ -11,7 +11,8 @@ const requiresCompletionMaximum = /(?<![a-z0-9])(o\d|gpt-?([5-9]|[12]\d)|codex)/
 export function bodyOf(plan: CallPlan, connection: Connection, maxOutputTokens: number): Buffer {
   const { call, tools } = plan;
   const { isAnyProvider, imitated } = kindOf(connection);
-  const model = imitated.get(call.format)?.(plan.model) ?? plan.model;
+  const imitatedName = imitated.get(call.format)?.(plan.model);
+  const model = imitatedName ?? plan.model;
   const changes: Record<string, string | number | boolean> = {};
   const renames: Record<string, string> = {};
   const each = Math.floor(maxOutputTokens / call.choices);
@@ -48,7 +49,7 @@ export function bodyOf(plan: CallPlan, connection: Connection, maxOutputTokens: 
     changes[callsMaxName] = tools.bodyMax;
   }
   const { isModelInPath } = call.format.request;
-  const id = modelIdAt(connection, model);
+  const id = imitatedName ?? modelIdAt(connection, model);
   if (isModelInPath ? call.body.model != null && model !== call.model : id !== call.body.model) {
     changes.model = isModelInPath ? `models/${model}` : id;
   }

@@ -143,7 +143,7 @@ function pricedNameOf(
   servedModel: string | undefined,
 ): string | undefined {
   const isDeployment = mayBeDeployment(connection, model);
-  if (!isDeployment && !hasOwnPrice && kindOf(connection).modelId !== undefined) {
+  if (!isDeployment && !hasOwnPrice && kindOf(connection).isPricedById) {
     // Its responses name the model without the place that the id has, whose price may be another one.
     return modelIdAt(connection, model);
   }

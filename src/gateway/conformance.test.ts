@@ -138,7 +138,7 @@ const layouts = ['', '/v1', '/v1beta', '/openai/v1', vertexLayout, '/deployments
 
 /** Returns the method after the model of a path; empty if the format has none. */
 function methodOf({ request }: CallFormat, path: string): string {
-  const [method = ''] = request.isModelInPath ? (/:\w+$/.exec(path) ?? []) : [];
+  const [method = ''] = request.isModelInPath ? (/(?::\w+|\/[\w-]+)$/.exec(path) ?? []) : [];
   return method;
 }
 

@@ -116,6 +116,8 @@ test.each([
   const settings = { key: org.ownerKey, body: { hold: 'paced' } };
   expect((await world.request('PUT', `/v1/orgs/${org.id}/gateway`, settings)).status).toBe(200);
   await (await send('messages')).text();
+  // Lists show the latest run first.
+  world.clock.advanceSeconds(1);
   provider.outputOf = () => output;
   provider.beforeChunk = () => setTimeout(50);
   const response = await send('messages', { stream: true, max_tokens: 100_000 });

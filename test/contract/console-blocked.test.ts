@@ -77,7 +77,8 @@ test('a blocked request names its limit, what was missing, when it resets and wh
   const path = `/console/refusals/${await latestDenial()}`;
   const admin = (await open(path)).text;
   expect(admin).toContain(`<a href="/console/limits/${id}">Triage</a>`);
-  expect(admin).toContain(`href="/console/limits/budgets/${id}">Raise limit`);
+  expect(admin).toContain(`href="/console/limits/budgets/${id}">Change limit`);
+  expect(admin).toMatch(/href="\/console\/limits\/[^"]+">Raise until …/);
   expect(admin).toMatch(/<a href="\/console\/keys\/key_\w+">/);
   const shown = textOf(admin);
   expect(shown).toContain('Blocked by budget “Triage”');
@@ -87,7 +88,7 @@ test('a blocked request names its limit, what was missing, when it resets and wh
   const member = await signedIn(secret);
   const seen = (await open(path, member)).text;
   expect(textOf(seen)).toContain('Whom to ask #ops');
-  expect(seen).not.toContain('Raise limit');
+  expect(seen).not.toMatch(/Change limit|Raise until/);
   expect(seen).not.toContain('href="/console/limits/bud_');
   const elsewhere = await signedIn((await world.createOrg()).ownerKey);
   expect((await open(path, elsewhere)).status).toBe(404);

@@ -37,6 +37,10 @@ const changesOf: Readonly<Record<string, Changes>> = {
     one: { name: 'One' },
     other: { name: 'Other' },
   },
+  'key_rules.put': {
+    one: { lifetime_days_max: 30, unused_days_max: null },
+    other: { lifetime_days_max: 60, unused_days_max: null },
+  },
   'members.change': {
     create: { email: 'amy@example.com', role: 'viewer' },
     one: { name: 'One' },

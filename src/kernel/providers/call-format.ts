@@ -94,8 +94,8 @@ export interface ToolFormat {
   searchesOf(model: unknown): ServerTools;
   /** True if `prompt` is a stored template, which may contain tools. */
   readonly hasStoredPrompts: boolean;
-  /** Members that name stored content, and the types of tools that may be in it and are charged by the call. */
-  readonly stored?: { readonly names: readonly string[]; readonly types: readonly string[] };
+  /** Members that name stored content, and the types of tools that may be in it and are charged by the call; undefined if there are none. */
+  readonly stored: { readonly names: readonly string[]; readonly types: readonly string[] } | undefined;
 }
 
 export interface ResponseFormat {

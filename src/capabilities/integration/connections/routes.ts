@@ -112,7 +112,7 @@ function storedConnectionRoutes({
       body: PatchConnection,
       bodyLimitBytes: bodyLimits.lists,
       response: ConnectionView,
-      unversionedFields: ['breaker', 'previous_key_until'],
+      unversionedFields: ['breaker', 'previous_key_until', 'formats', 'credential_state'],
       errors: ['conflict'],
       handler: async ({ params, body, now }, tx) =>
         outcome(await patchConnection(tx, rules, connectionName(params), now, body), now),

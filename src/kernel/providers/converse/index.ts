@@ -48,6 +48,7 @@ export const converse: CallFormat = {
     showsCalls: true,
     searchesOf: () => noServerTools,
     hasStoredPrompts: false,
+    stored: undefined,
   },
   response: {
     isStored: false,

@@ -47,6 +47,7 @@ export const embeddings: CallFormat = {
     showsCalls: true,
     searchesOf: () => noServerTools,
     hasStoredPrompts: false,
+    stored: undefined,
   },
   response: {
     isStored: false,

@@ -40,6 +40,7 @@ export const geminiEmbeddings: CallFormat = {
     showsCalls: true,
     searchesOf: () => noServerTools,
     hasStoredPrompts: false,
+    stored: undefined,
   },
   response: {
     isStored: false,

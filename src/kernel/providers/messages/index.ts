@@ -61,6 +61,7 @@ export const messages: CallFormat = {
     showsCalls: true,
     searchesOf: () => noServerTools,
     hasStoredPrompts: false,
+    stored: undefined,
   },
   response: {
     isStored: false,

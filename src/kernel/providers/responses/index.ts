@@ -65,6 +65,7 @@ export const responses: CallFormat = {
     showsCalls: true,
     searchesOf: () => noServerTools,
     hasStoredPrompts: true,
+    stored: undefined,
   },
   response: {
     isStored: true,

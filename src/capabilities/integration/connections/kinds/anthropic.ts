@@ -42,6 +42,7 @@ export const anthropic: ProviderKind = {
     }
     return named?.id.startsWith('anthropic.') === true ? withoutProviderPrefixes(model).at(-1) : undefined;
   },
+  isPricedById: false,
   credentialSources: anthropicSources,
   authenticate(request, credential) {
     (request.path.startsWith(chatPath) ? bearerToken : sendKey)(request, credential);

@@ -24,6 +24,7 @@ export const azureOpenAi: ProviderKind = {
   imitated: new Map(),
   envelopes: new Map(),
   modelId: undefined,
+  isPricedById: false,
   credentialSources: azureSources,
   authenticate: keyHeader('api-key'),
   keyHeaders: ['api-key'],

@@ -69,6 +69,7 @@ export const bedrock: ProviderKind = {
   imitated: new Map(),
   envelopes: new Map([[messages, messagesEnvelope]]),
   modelId: bedrockId,
+  isPricedById: true,
   credentialSources: awsSources,
   authenticate(request, credential) {
     if (credential.type === 'aws') {

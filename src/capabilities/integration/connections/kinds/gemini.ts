@@ -33,6 +33,7 @@ export const gemini: ProviderKind = {
   imitated: new Map([[chat, compatibleModelName]]),
   envelopes: new Map(),
   modelId: undefined,
+  isPricedById: false,
   credentialSources: {},
   authenticate(request, credential) {
     (request.path === chatPath ? bearerToken : sendKey)(request, credential);

@@ -16,6 +16,7 @@ export const openAiCompatible: ProviderKind = {
   imitated: new Map(),
   envelopes: new Map(),
   modelId: undefined,
+  isPricedById: false,
   credentialSources: {},
   authenticate: bearerToken,
   keyHeaders: ['authorization'],

@@ -17,6 +17,7 @@ export const openai: ProviderKind = {
   imitated: new Map(),
   envelopes: new Map(),
   modelId: undefined,
+  isPricedById: false,
   credentialSources: openAiSources,
   authenticate: bearerToken,
   keyHeaders: ['authorization'],

@@ -40,6 +40,8 @@ export interface ProviderKind {
    * Without this member, it takes every name as it is.
    */
   readonly modelId: ((model: string, at: ModelsAt) => string | undefined) | undefined;
+  /** True if the id of a model has a place with prices of its own, which its responses do not name. */
+  readonly isPricedById: boolean;
   /** Where connections may take credentials from instead of a key, in the order of advice. */
   readonly credentialSources: Readonly<Record<string, CredentialSource>>;
   /**

@@ -72,6 +72,7 @@ export const vertex: ProviderKind = {
   imitated: new Map([[chat, compatibleModelName]]),
   envelopes: new Map([[messages, claude]]),
   modelId: vertexModelId,
+  isPricedById: false,
   credentialSources: googleSources,
   authenticate(request, credential) {
     const isApiKey = credential.type === 'key' && apiKeyForm.test(credential.key);
