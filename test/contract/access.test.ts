@@ -439,6 +439,7 @@ function validBody(route: Route): object {
     'keys.mint': { name: 'a', role: 'viewer', scopes: [] },
     'keys.change': { name: 'b' },
     'keys.rotate': {},
+    'key_rules.put': { lifetime_days_max: 30, unused_days_max: null },
     'runs.complete': { cost_usd: '0.1' },
     'runs.adjust': { amount_usd: '0.1', reason: 'a' },
     'holds.extend': { seconds: 60 },

@@ -247,6 +247,7 @@ const preparations: Record<string, (sample: SampleWorld, org: TestOrg) => Promis
     await done(sample.world, 'PUT', `/v1/admin/models/${model}`, price, sample.world.operatorKey);
     return { RUN_ID: posted.id };
   },
+  'usage.own': memberKey,
   'webhooks.resume': async (sample, org) => {
     const sub = idOf(await inOrg(sample, org, 'POST', '/webhooks', webhook));
     await inOrg(sample, org, 'POST', `/webhooks/${sub}/pause`);
@@ -323,6 +324,18 @@ async function operatorKey({ world }: SampleWorld): Promise<Variables> {
   return {
     KEY_ID: idOf(await done(world, 'POST', '/v1/admin/keys', { name: 'automation' }, world.operatorKey)),
   };
+}
+
+/** A key that is locked to a member, who has a run. */
+async function memberKey(sample: SampleWorld, org: TestOrg): Promise<Variables> {
+  const body = { email: `${fresh('amy')}@example.com`, role: 'member' };
+  const member_id = idOf(await inOrg(sample, org, 'POST', '/members', body));
+  const { secret } = await sample.world.mintKey(org, 'member', ['gateway:call', 'runs:write'], {
+    attribution: { member_id },
+    attribution_locked: ['member_id'],
+  });
+  await done(sample.world, 'POST', '/v1/runs', finished, secret);
+  return { PURSER_KEY: secret };
 }
 
 async function orgPrice({ world }: SampleWorld, { id }: TestOrg): Promise<Variables> {

@@ -1,6 +1,8 @@
 /** Events are emitted at the right times and not too often, and every event matches the catalog. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type TestOrg, useWorld, type World } from '../../../../test/harness.ts';
+import { Browser } from '../../../../test/support/cookie-browser.ts';
+import { decideIn, joinWithLink, toolAt } from '../../../../test/support/device-sign-in.ts';
 import { eventually } from '../../../../test/support/eventually.ts';
 import { pendingPriceChange } from '../../../../test/support/price-updates.ts';
 import { postForm } from '../../../../test/support/sign-in.ts';
@@ -291,6 +293,7 @@ test('every stored event matches the catalog', async () => {
   await call('DELETE', `${path}/keys/${(await world.mintKey(org, 'viewer', [])).id}`);
   await policyEvents(path);
   await peopleEvents(path);
+  await toolEvents(path);
   await supportEvents(path);
   await routingEvents(path);
   await settleWithoutPrice();
@@ -386,6 +389,20 @@ async function peopleEvents(path: string): Promise<void> {
     allowed_email_domains: ['example.com'],
   };
   expect((await call('PUT', `${path}/sso`, sso)).status).toBe(200);
+}
+
+/** A member signs in from a coding tool, and an admin ends that. */
+async function toolEvents(path: string): Promise<void> {
+  const { baseUrl } = world;
+  world.baseUrl = (await world.listen()).url;
+  const { slug } = (await call('GET', path)).json;
+  const browser = new Browser();
+  await joinWithLink(world, org, browser, { email: 'grace@example.com' });
+  const device = await toolAt(`${world.baseUrl}/code/${slug}`).authorize();
+  await decideIn(browser, device, 'approve');
+  world.baseUrl = baseUrl;
+  const [signIn] = (await call('GET', `${path}/tool-sign-ins`)).json.data;
+  expect((await call('DELETE', `${path}/tool-sign-ins/${signIn.id}`)).status).toBe(204);
 }
 
 /** Support requests access twice. One request is denied; the other is approved, used and revoked. */
