@@ -122,7 +122,7 @@ const sameOnEitherEngine = [
   'src/ledger/postgres/*.test.ts',
   'src/platform/db/migrate.test.ts',
   'test/monitoring.test.ts',
-  'test/contract/{access,attribution,body-limits,catalog,console*,deprecations,field-errors,forms,granting,lists,openapi,ranges,request-rate}.test.ts',
+  'test/contract/{access,attribution,body-limits,catalog,console*,deprecations,entity-tags,field-errors,forms,granting,lists,openapi,ranges,request-rate}.test.ts',
   'test/e2e/{alerts,deprecation-usage,edge-fail-mode,fairness,idempotency,log-output,money-faults,process,provider-bills,revocation,safety,sign-in,statement-month}.test.ts',
 ];
 /** Tests of which parts are about the embedded engine alone, or need it to reach every route. */

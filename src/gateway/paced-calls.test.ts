@@ -138,6 +138,8 @@ test('input of which the provider counts less than was held covers output instea
   const first = await call({ messages });
   const heldUsd = Number(first.headers.get('x-svc-held-usd'));
   await first.text();
+  // Lists show the latest run first.
+  gateway.world.clock.advanceSeconds(1);
   [perSecond, hiddenTokens] = [400, 3_000];
   await gateway.capAbove(heldUsd + 0.005);
   const capNanos = (await gateway.spentNanos()) + BigInt(Math.round((heldUsd + 0.005) * 1e9));

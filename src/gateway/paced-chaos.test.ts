@@ -49,6 +49,8 @@ const usageOf = (outputTokens: number) =>
     usage: { input_tokens: 6, output_tokens: outputTokens },
   });
 const ping = event({ type: 'ping' });
+/** Output tokens that a provider reports before it generates more, and from how many on it sends output. */
+const [earlyUsage, earlyUsageUntil] = [3, 200];
 
 /** What a provider sends every 20 ms, given the tokens that are new since the last time and all tokens. */
 const providers: Readonly<
@@ -58,7 +60,8 @@ const providers: Readonly<
   silence: () => undefined,
   words: (response, fresh) => response.write(words(fresh)),
   trickle: (response, _, all) => all % 5 === 0 && response.write(words(1)),
-  earlyUsage: (response, fresh, all) => response.write(all < 200 ? usageOf(3) : words(fresh)),
+  earlyUsage: (response, fresh, all) =>
+    response.write(all < earlyUsageUntil ? usageOf(earlyUsage) : words(fresh)),
   breaksOff: (response, fresh, _, ageMs) => (ageMs > 700 ? response.destroy() : response.write(words(fresh))),
   padding: (response) => response.writableLength < 500_000 && response.write(ping.repeat(500)),
   unknown: (response) => response.write('event: poem\ndata: {"type":"poem","text":"\ufffd"}\n\ndata: }{\n\n'),
@@ -85,8 +88,13 @@ function provide(name: string, mayHide: boolean, response: ServerResponse): void
   const startedMs = performance.now();
   let endedMs: number | undefined;
   let sent = 0;
-  const generated = () => burst + Math.floor(((endedMs ?? performance.now()) - startedMs) * tokensPerMs);
-  bills.set(name, [...(bills.get(name) ?? []), generated]);
+  /** What the usage of a finished response counts. */
+  let reported: number | undefined;
+  const generated = () =>
+    reported ?? burst + Math.floor(((endedMs ?? performance.now()) - startedMs) * tokensPerMs);
+  // Usage that no output follows is what is billed.
+  const billed = () => (kind === 'earlyUsage' && sent < earlyUsageUntil + 10 ? earlyUsage : generated());
+  bills.set(name, [...(bills.get(name) ?? []), billed]);
   const timer = setInterval(() => {
     const ageMs = performance.now() - startedMs;
     if (ageMs < answersAfterMs) {
@@ -99,6 +107,7 @@ function provide(name: string, mayHide: boolean, response: ServerResponse): void
     const all = generated();
     send(response, Math.max(1, all - sent), all, ageMs);
     sent = all;
+    reported = response.writableEnded ? all : undefined;
   }, 20);
   response.once('error', () => undefined);
   response.once('close', () => {

@@ -354,12 +354,12 @@ class Workload {
 
   /**
    * Takes the hold of a call of the gateway, which usually has a growth. It may be reduced to what fits, and then has none. Some calls
-   * need all that is left for another one to grow.
+   * need all that is left for another one to grow: one that is given, or any.
    */
-  async #call(): Promise<string> {
+  async #call(before?: ModelHold): Promise<string> {
     const { random, world } = this;
-    const growing = this.model.openHolds.filter(({ growth }) => growth !== undefined);
-    const rival = growing.length > 0 && random.chance(50) ? random.of(growing) : undefined;
+    const growing = this.model.openHolds.filter((hold) => hold.growth !== undefined);
+    const rival = before ?? (growing.length > 0 && random.chance(50) ? random.of(growing) : undefined);
     const scope = rival?.scope ?? this.#scope();
     const growth = random.chance(80) ? this.#growth() : undefined;
     const atMost = BigInt(1 + random.int(30));
@@ -392,7 +392,11 @@ class Workload {
       this.#count('kept_free');
     }
     await this.#admitted(result, expected);
-    return `call ${amounts.usd} growth ${growth?.usd} ${brief(scope)}: ${verdictOf(result)}`;
+    const said = `call ${amounts.usd} growth ${growth?.usd} ${brief(scope)}: ${verdictOf(result)}`;
+    const held = result.kind === 'held' ? this.model.holds.get(result.hold.id) : undefined;
+    return held?.growth !== undefined && before === undefined && random.chance(50)
+      ? `${said}, ${await this.#call(held)}`
+      : said;
   }
 
   #smallestRoom(scope: Scope): bigint {
@@ -401,7 +405,10 @@ class Workload {
       .filter(
         ({ unit, kind, enforcement }) => unit === 'usd' && kind !== 'credits' && enforcement === 'block',
       )
-      .map((limit) => limit.capacity - this.model.used(limit, scope, this.nowMs));
+      .map(
+        (limit) =>
+          this.model.capacityOf(limit, scope, this.nowMs) - this.model.used(limit, scope, this.nowMs),
+      );
     return rooms.reduce((least, room) => (room < least ? room : least), rooms[0] ?? 0n);
   }
 
