@@ -63,7 +63,7 @@ test.each([
   ],
 ])('%s is refused, and nothing is sent', async (name, more) => {
   const response = await call(more);
-  expect([response.status, response.headers.get('x-amzn-errortype')]).toEqual([404, 'ResourceNotFoundException']);
+  expect([response.status, response.headers.get('x-amzn-errortype')]).toEqual([400, 'ValidationException']);
   expect(await response.json()).toMatchObject({ message: expect.stringContaining(`\`${name}\``) });
   expect(gateway.provider.requests).toEqual([]);
 });
@@ -144,7 +144,10 @@ test('a direct call of a model whose format is not served is refused with the ad
       prompt: 'a',
       max_gen_len: 5,
     });
-    expect([response.status, response.headers.get('x-amzn-errortype')]).toEqual([404, 'ResourceNotFoundException']);
+    expect([response.status, response.headers.get('x-amzn-errortype')]).toEqual([
+      404,
+      'ResourceNotFoundException',
+    ]);
     expect((await response.json()).message).toContain('Use `Converse` instead.');
   }
   expect(gateway.provider.requests).toEqual([]);
